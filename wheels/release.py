@@ -67,7 +67,7 @@ def main() -> int:
     if not pythons:
         print(f"no Python of {', '.join(VERSIONS)} was found; name one with --python", file=sys.stderr)
         return 2
-    source, wheel = build(given.out)
+    source, wheel = build(given.out.resolve())
     for path in (source, wheel):
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
     faults = []

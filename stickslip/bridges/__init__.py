@@ -1,1 +1,1 @@
-"""Steps as differentiable functions of other people's frameworks, imported only when asked."""
+"""Steps as differentiable functions of JAX and PyTorch, and Gymnasium environments; imported on use."""

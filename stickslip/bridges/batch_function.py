@@ -1,4 +1,4 @@
-"""Steps of n members as one function of plain arrays, with a leading axis of members."""
+"""Steps of n members as one function of plain arrays, with a first axis of members."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,32 +20,32 @@ from stickslip.threads import MOST
 
 @dataclass(frozen=True, eq=False)
 class BatchFunction:
-    """(q, v, *inputs) -> (q, v) of n members: each argument has a row for each member, or is one for all.
+    """Function (q, v, *inputs) -> (q, v) of n members. Each argument has a row for each member, or is shared.
 
-    Row k is what the function of a single member gives of the rows k, bit for bit. Weights of what is one for
-    all are sums over the members in their order, so that they are the same in every run.
+    Row k of the results is bitwise the result of the function of a single member for row k of the arguments.
+    Weights of shared arguments are sums over the members in order, and hence reproducible.
     """
 
     one: ArraysFunction
-    """Of a single member."""
+    """Function of a single member."""
     n: int
     """Number of members."""
     processes: MemberProcesses | None = None
-    """That make the members; None where this one does, one after the other."""
+    """Processes that compute members; None to compute them one after the other in this process."""
 
     @property
     def inputs(self) -> Sequence[str]:
-        """Names of what comes after q and v."""
+        """Names of the arguments after q and v."""
         return self.one.inputs
 
     @property
     def results(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Shapes of q and v that it gives."""
+        """Shapes of the returned q and v."""
         q, v = self.one.results
         return (self.n, *q), (self.n, *v)
 
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Refuse arguments whose number or shapes cannot be."""
+        """Raise a ModelError for a wrong number or wrong shapes of arguments."""
         names = ("q", "v", *self.inputs)
         if len(shapes) == len(names):
             for name, shape in zip(names, shapes, strict=True):
@@ -57,11 +57,11 @@ class BatchFunction:
             self.one.check(shapes)
 
     def value(self, *arguments: Array) -> tuple[Array, Array]:
-        """q and v of all members after the steps."""
+        """Return q and v of all members after the steps."""
         return _stacked(self._of_all("value", self._rows(arguments)))
 
     def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
-        """Weights of q, v and the inputs, from weights of what it gives there."""
+        """Return weights of q, v and the inputs, for weights of the results."""
         arguments = (q, v, *inputs)
         found = [np.zeros(np.shape(one)) for one in arguments]
         rows = self._has_rows_of(arguments)
@@ -75,20 +75,22 @@ class BatchFunction:
         return found
 
     def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
-        """Changes of what it gives there, from changes of q, v and the inputs."""
+        """Return the changes of the results for changes of q, v and the inputs."""
         pairs = zip(self._rows((q, v, *inputs)), self._rows(changes), strict=True)
         given = [(row[0], row[1], row[2:], *change) for row, change in pairs]
         return _stacked(self._of_all("tangent", given))
 
     def _of_all(self, verb: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
-        """What a method of the function of a member gives for each row, in their order; an exception of a
-        process is raised here, where the member is made again."""
+        """Yield the result of a method of the function of a member for each row, in order.
+
+        If a process raised an exception, the member is computed again here, which raises it.
+        """
         made = [None] * self.n if self.processes is None else self.processes.run(verb, rows)
         for row, one in zip(rows, made, strict=True):
             yield getattr(self.one, verb)(*row) if one is None else one
 
     def _rows(self, arguments: Sequence[Array]) -> list[list[Array]]:
-        """The arguments of each member."""
+        """Return the arguments of each member."""
         rows = self._has_rows_of(arguments)
         return [
             [np.asarray(one[k] if has_rows else one) for one, has_rows in zip(arguments, rows, strict=True)]
@@ -105,14 +107,17 @@ class BatchFunction:
 
 
 StepArrays = ArraysFunction | BatchFunction
-"""What frameworks make a function of theirs of."""
+"""Functions that JAX and PyTorch wrap."""
 
 
 def arrays_function(
     thing: World | NonsmoothSystem | Family | Robot, h: float, solver: Solver, how: dict[str, Any]
 ) -> StepArrays:
-    """The function of steps of a model. Among `how`, `batch` is the number of members, None for a single one
-    without an axis of members; `processes` is how many make them."""
+    """Return the function of steps of a model.
+
+    how   fields of `ArraysFunction`, and `batch`, the number of members (None for one without an axis of
+          members), and `processes`, the number of processes that compute them
+    """
     fields = dict(how)
     n, count = fields.pop("batch", None), fields.pop("processes", 1)
     one = function_of(thing, h, solver, fields)

@@ -20,7 +20,7 @@ from stickslip.state import ModelError
 
 WHAT = "the Gymnasium bridge"
 gymnasium = needed("gymnasium", WHAT)
-for _package in ("glfw", "imageio"):  # Gymnasium's environments do not begin without them
+for _package in ("glfw", "imageio"):  # required by Gymnasium's MuJoCo environments
     needed(_package, WHAT)
 MujocoEnv: Any = needed("gymnasium.envs.mujoco", WHAT).MujocoEnv
 Env = TypeVar("Env")
@@ -29,18 +29,19 @@ TASKS = (
     "Ant", "HalfCheetah", "Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum",
     "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d",
 )  # fmt: skip
-"""Of Gymnasium's version 5; here they are `stickslip/Ant-v0` and so on."""
+"""Names of Gymnasium's tasks, version 5, which are registered as `stickslip/Ant-v0` and so on."""
 
 
 class ExactContact:
-    """To be put before an environment of MuJoCo's: `class Mine(ExactContact, MyEnv)` has hard contact.
+    """Mixin for hard contact in a MuJoCo environment: `class Mine(ExactContact, MyEnv)`.
 
-    Spaces, observations, rewards and resets are those of the environment. `data` is at the state reached, and
-    its other quantities are at the time at which MuJoCo's integrator of the model leaves them.
+    Spaces, observations, rewards and resets are those of the environment. `data` has the state after a step;
+    its
+    other quantities are at the time at which MuJoCo's integrator of the model would leave them.
     """
 
     contact: Contact = Contact()
-    """How contact is; another for a class of your own."""
+    """Options of contact; subclasses may override them."""
     _substeps: Substeps | None = None
 
     if TYPE_CHECKING:
@@ -48,19 +49,19 @@ class ExactContact:
         data: Any
 
     def _step_mujoco_simulation(self, ctrl: Any, n_frames: int) -> None:
-        """So many steps with these controls."""
+        """Make `n_frames` steps with these controls."""
         if self._substeps is None or not self._substeps.fits(self.model):
             self._substeps = Substeps(self.model, self.contact)
         self.data.ctrl[:] = ctrl
         self._substeps.make(self.model, self.data, n_frames)
 
     def set_state(self, qpos: Any, qvel: Any) -> None:
-        """Go to positions and velocities; nothing is remembered of the steps before."""
+        """Set positions and velocities, and discard the memory of previous steps."""
         self._forget()
         super().set_state(qpos, qvel)  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Begin another episode."""
+        """Start another episode."""
         self._forget()
         return super().reset(seed=seed, options=options)  # type: ignore[misc]
 
@@ -75,11 +76,11 @@ class ExactContact:
 
 
 def exact(env: Env, **contact: Any) -> Env:
-    """The environment with exact contact, to be used in the place of the one given, with its model and data.
+    """Return an environment with exact contact, which replaces `env` and shares its model and data.
 
-    Of a wrapped one the innermost is exchanged, and the wrappers stay. The options are those of `Contact`:
-    `exact(env, restitution=0.5)`. What it makes is of a class that cannot be pickled; where that is needed,
-    write a class with `ExactContact` before yours.
+    If `env` is wrapped, the innermost environment is replaced and the wrappers are kept. Options are those of
+    `Contact`: `exact(env, restitution=0.5)`. The class of the result cannot be pickled; if this is required,
+    define a class with `ExactContact` as its first base.
     """
     inner: Any = getattr(env, "unwrapped", env)
     if not isinstance(inner, MujocoEnv):
@@ -104,14 +105,14 @@ def _contact_of(env: Any) -> Contact:
 
 @cache
 def _exact_class(original: Any, contact: Contact) -> type:
-    """The class with such contact."""
+    """Return a subclass of `original` with this contact."""
     bases = (original,) if issubclass(original, ExactContact) else (ExactContact, original)
     doc = f"{original.__name__} with exact contact."
     return type(original.__name__, bases, {"__module__": __name__, "__doc__": doc, "contact": contact})
 
 
 def _register(task: str) -> type:
-    """The class of a task of Gymnasium's, which is registered under its own name."""
+    """Register a task of Gymnasium with exact contact, and return its class."""
     spec, name = gymnasium.spec(f"{task}-v5"), f"{task}Env"
     original = gymnasium.envs.registration.load_env_creator(spec.entry_point)
     doc = f"Gymnasium's {task}-v5 with exact contact."

@@ -1,11 +1,11 @@
-"""A step as a function of JAX: under `jit`, `vmap`, and differentiated forwards or backwards.
+"""Steps as JAX functions, with `jit`, `vmap`, and forward and reverse differentiation.
 
 jax.config.update("jax_enable_x64", True)
 step = jax_step(world, 1e-3, solver=solver, inputs=("effort", "mu"))
 q, v = step(q, v, effort, mu)
 
-The derivative is a primitive of JAX's own, linear in the changes, so that JAX transposes it where it goes
-backwards; both directions are made outside of JAX.
+The derivative is a JAX primitive that is linear in the tangents, with a transpose rule for reverse mode; both
+directions are computed outside of JAX.
 """
 
 from collections.abc import Callable
@@ -25,21 +25,23 @@ from stickslip.systems.system import NonsmoothSystem
 
 WHAT = "a step in JAX"
 JaxStep = Callable[..., tuple[Any, Any]]
-"""(q, v, *inputs) -> (q, v), arrays of JAX."""
+"""Function (q, v, *inputs) -> (q, v) of JAX arrays."""
 
 
 def jax_step(
     world: World | NonsmoothSystem | Family | Robot, h: float, *, solver: Solver, **how: Any
 ) -> JaxStep:
-    """Steps of length h [s] of a world, a robot or a system as a function of JAX arrays,
+    """Return steps of length h [s] of a world, robot or system as a function of JAX arrays,
     (q, v, *inputs) -> (q, v).
 
-    `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints; `batch`: so many members, whose axis comes first in q, v and what is not one for all; and
-    `processes`: how many make the members, 1 unless given.
-    The steps themselves are made outside of JAX, on the processor, one after the other under `vmap`; it is
-    differentiated once, forwards (`jvp`, `jacfwd`) or backwards (`grad`, `vjp`, `jacrev`). Everything is in
-    double precision: JAX must be told so (`jax_enable_x64`), and arrays of less are taken as doubles.
+    Options `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
+    checkpoints; `batch`, the number of members, whose axis is first in q, v and all arguments that are not
+    shared; and `processes`, the number of processes that compute members, default 1.
+
+    Steps are computed outside of JAX, on the CPU, and sequentially under `vmap`. The function has first
+    derivatives, forward (`jvp`, `jacfwd`) or reverse (`grad`, `vjp`, `jacrev`). It uses double precision,
+    which
+    must be enabled in JAX (`jax_enable_x64`); arrays of lower precision are converted.
     """
     jax = needed("jax", WHAT)
     jnp = needed("jax.numpy", WHAT)
@@ -73,14 +75,14 @@ def jax_step(
 
 
 def _results(function: StepArrays) -> tuple[Any, Any]:
-    """Shapes and types of what a function gives, as JAX has them."""
+    """Return the shapes and types of the results of a function, for JAX."""
     jax = needed("jax", WHAT)
     return tuple(jax.ShapeDtypeStruct(shape, np.float64) for shape in function.results)  # type: ignore[return-value]
 
 
 @cache
 def _derivative() -> Any:
-    """The primitive (arguments, changes of them) -> changes of (q, v), linear in the changes."""
+    """Return the primitive (arguments, changes of them) -> changes of (q, v), linear in the changes."""
     jax, extend = needed("jax", WHAT), needed("jax.extend.core", WHAT)
     ad, batching, mlir = (needed(f"jax.interpreters.{name}", WHAT) for name in ("ad", "batching", "mlir"))
     primitive = extend.Primitive("stickslip_step_derivative")
@@ -141,5 +143,5 @@ def _derivative() -> Any:
 
 
 def _moving(both: Any, axes: Any) -> list[tuple[Any, int]]:
-    """Those that are mapped, and along which axis."""
+    """Return the arguments that are mapped, with their axes."""
     return [(one, axis) for one, axis in zip(both, axes, strict=True) if axis is not None]

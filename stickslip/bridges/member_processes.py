@@ -1,4 +1,6 @@
-"""Members of a batch function in processes: derivatives are made in Python, which threads do not share."""
+"""Members of a batch function in several processes, because derivatives run in Python, where threads do not
+run
+in parallel."""
 
 import os
 import pickle
@@ -16,17 +18,17 @@ from stickslip.state import ModelError
 from stickslip.threads import ranges
 
 PARTS = 4
-"""Parts of the members for each process: some members take longer than others."""
+"""Number of parts of the members per process, for load balance; heuristic."""
 _one: ArraysFunction | None = None
-"""Of a single member, in a process of the pool."""
+"""Function of a single member, in a process of the pool."""
 
 
 class MemberProcesses:
-    """Processes that begin with the first call and end with this object; each has the function of one."""
+    """Pool of processes with the function of a member; it is started by the first call."""
 
     def __init__(self, count: int, thing: Any, h: float, solver: Solver, fields: dict[str, Any]):
         self.count = count
-        """How many."""
+        """Number of processes."""
         try:
             self._given = pickle.dumps((thing, h, solver, fields))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -37,7 +39,7 @@ class MemberProcesses:
         self._pool: ProcessPoolExecutor | None = None
 
     def run(self, verb: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """What a method of the function of a member gives for the arguments in each row; None where it has
+        """Return the result of a method of the function of a member for each row of arguments; None where it
         raised an exception."""
         if self._pool is None:
             context = get_context("spawn")  # a fork copies locks of threads of JAX and torch
@@ -57,14 +59,17 @@ class MemberProcesses:
             raise
 
     def close(self) -> None:
-        """End the processes; the next call begins others."""
+        """End the processes; the next call starts new ones."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin(given: bytes) -> None:
-    """Make the function in a process, which ends with the one that has begun it and leaves Ctrl+C to it."""
+    """Create the function in a process of the pool.
+
+    The process ignores Ctrl+C, which its parent handles, and ends with its parent.
+    """
     global _one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
@@ -79,11 +84,11 @@ def _end_with_parent() -> None:
 
 
 def _made(verb: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
-    """What comes of some members; None where that is an exception."""
+    """Return the results of some members; None for an exception."""
     found: list[Any] = []
     for row in rows:
         try:
             found.append(getattr(_one, verb)(*row))
-        except Exception:  # the process that asked makes it again, and has it at first hand
+        except Exception:  # the parent computes the member again, and raises it
             found.append(None)
     return found

@@ -1,5 +1,4 @@
-"""Steps of a world, of a robot, or of a system written as equations, as functions of plain arrays, with their
-derivative forwards and transposed."""
+"""Steps of a world, robot or system as functions of plain arrays, with forward and transposed derivatives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -36,36 +35,39 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 ON_KINK = ("accept", "raise")
-"""What may be done where a step has no derivative."""
+"""Actions for a step without a derivative."""
 
 
 class NoDerivative(RuntimeError):  # noqa: N818 (a kink is not an error of the caller)
-    """A step has no derivative where it was asked for, and that was to be an exception."""
+    """A step has no derivative; raised with `on_kink="raise"`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArraysFunction(ABC):
-    """(q, v, *inputs) -> (q, v) after `steps` steps of length h."""
+    """Function (q, v, *inputs) -> (q, v) after `steps` steps of length h."""
 
     h: float
-    """[s]."""
+    """Length of the steps [s]."""
     solver: Solver
     scheme: Any = None
     """A name, a scheme, or None for `moreau-jean-semi-explicit`."""
     inputs: Sequence[str] = ()
-    """Names of what comes after q and v."""
+    """Names of the arguments after q and v."""
     steps: int = 1
+    """Number of steps of a call."""
     path: bool = False
-    """Whether to give q and v after each step, with an axis of steps before their own, or after the last."""
+    """Whether to return q and v after each step, with a first axis of steps, or after the last step only."""
     continues: bool = True
-    """Whether v is the velocity of a step of length h before, or one to begin a run with: the variational
-    scheme makes a difference."""
+    """Whether v is the velocity of a previous step of length h, or the initial velocity of a run; the
+    variational
+    scheme distinguishes these."""
     kappa: float = 0.0
     """Smoothing of contact and friction in derivatives; 0 for exact ones."""
     on_kink: str = "accept"
-    """What to do where a step has no derivative: `accept` that of one side, or `raise` NoDerivative."""
+    """Action for a step without a derivative: `accept` the derivative of one side, or `raise`
+    NoDerivative."""
     checkpoints: int | None = None
-    """Most states to keep for a derivative over several steps."""
+    """Largest number of states stored for a derivative over several steps."""
 
     def __post_init__(self) -> None:
         checked_solver(self.solver)
@@ -84,38 +86,38 @@ class ArraysFunction(ABC):
         self.set(inputs=names, h=length("h", self.h), kappa=checked_kappa(self.kappa))
 
     def set(self, **fields: Any) -> None:
-        """Fields as they are once they have been looked at."""
+        """Set checked values of fields."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @abstractmethod
     def known(self) -> tuple[str, ...]:
-        """What `inputs` may name."""
+        """Return the names that `inputs` may contain."""
 
     @abstractmethod
     def shapes(self, name: str) -> list[tuple[int, ...]]:
-        """Shapes that an argument may have; the first of `q` and `v` are those that the function gives."""
+        """Return the shapes that an argument may have; results have the first shape of `q` and `v`."""
 
     @abstractmethod
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> Run:
-        """The steps from there, with those inputs; all arguments were looked at."""
+        """Return the run from q and v with these inputs; arguments are not checked."""
 
     @abstractmethod
     def displaced(self, q: Array, dq: Array) -> Array:
-        """Displacements, from changes of the numbers of q."""
+        """Return displacements for changes of the numbers of q."""
 
     @abstractmethod
     def changed(self, q: Array, displacement: Array) -> Array:
-        """Changes of the numbers of q, from displacements."""
+        """Return changes of the numbers of q for displacements."""
 
     @property
     def results(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Shapes of q and v that it gives."""
+        """Shapes of the returned q and v."""
         q, v = self.shapes("q")[0], self.shapes("v")[0]
         return ((self.steps, *q), (self.steps, *v)) if self.path else (q, v)
 
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Refuse arguments whose number or shapes cannot be."""
+        """Raise a ModelError for a wrong number or wrong shapes of arguments."""
         names = ("q", "v", *self.inputs)
         if len(shapes) != len(names):
             raise ModelError(f"{len(shapes)} arguments are given; expected {', '.join(names)}")
@@ -125,7 +127,7 @@ class ArraysFunction(ABC):
                 raise ModelError(f"{name} has shape {tuple(shape)}, expected {' or '.join(map(str, known))}")
 
     def value(self, q: Array, v: Array, *inputs: Array) -> tuple[Array, Array]:
-        """q and v after the steps."""
+        """Return q and v after the steps."""
         steps = self._steps(q, v, inputs)
         point, passed = steps.start, []
         for k in range(len(steps)):
@@ -137,7 +139,7 @@ class ArraysFunction(ABC):
         return np.array([one.q for one in passed]), np.array([one.v for one in passed])
 
     def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
-        """Weights of q, v and the inputs, from weights of what it gives there."""
+        """Return weights of q, v and the inputs, for weights of the results."""
         steps = self._steps(q, v, tuple(inputs))
         rows = (dq[None], dv[None]) if not self.path else (dq, dv)
 
@@ -151,7 +153,7 @@ class ArraysFunction(ABC):
         return [by_q, found.gradient["v"], *(found.gradient[name] for name in self.inputs)]
 
     def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
-        """Changes of what it gives there, from changes of q, v and the inputs."""
+        """Return the changes of the results for changes of q, v and the inputs."""
         steps = self._steps(q, v, tuple(inputs))
         dq, dv, *others = (np.asarray(one, float) for one in changes)
         by = {"q": self.displaced(np.asarray(q, float), dq), "v": dv}
@@ -165,7 +167,7 @@ class ArraysFunction(ABC):
         return (end_q, found.dv[1:, :, 0]) if self.path else (end_q[-1], found.dv[-1, :, 0])
 
     def _look(self, found: Flagged, steps: int, notes: Sequence[str]) -> None:
-        """Refuse a derivative that does not exist, where that was asked for."""
+        """Raise NoDerivative for a derivative that does not exist, if `on_kink` is "raise"."""
         if self.on_kink == "raise" and not found.exists:
             why = f": {notes[0]}" if notes else ""
             raise NoDerivative(f"{len(found.kinks)} of {steps} steps have no derivative{why}")
@@ -179,18 +181,19 @@ class ArraysFunction(ABC):
         return self.run(np.array(q, float), np.array(v, float), given)
 
     def times(self, t: float) -> tuple[Array, Array, Array]:
-        """Times, lengths and shares of the steps from t on."""
+        """Return times, lengths and shares (see `Run`) of the steps from t."""
         count = self.steps
         return np.array([t + k * self.h for k in range(count + 1)]), np.full(count, self.h), np.ones(count)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepFunction(ArraysFunction):
-    """Of a world; inputs are fields of `Parameters` in their shapes there, and `effort` and `wrench` may have
-    a row for each step.
+    """Function of steps of a world. Inputs are fields of `Parameters`, with their shapes; `effort` and
+    `wrench`
+    may have one row for each step.
 
     q has 7 numbers for each body, as `State.q`, and v has 6. Quaternions are normalised first, so that the
-    function has derivatives by all of them. Each call starts at the time at which `world` starts. A scheme by
+    function has derivatives by all their numbers. Each call starts at the start time of `world`. A scheme by
     name is without position correction, which has no derivative.
     """
 
@@ -251,7 +254,7 @@ class StepFunction(ArraysFunction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SystemStepFunction(ArraysFunction):
-    """Of a system written as equations, from t = 0 on; inputs are numbers of a family."""
+    """Function of steps of a `NonsmoothSystem` from t = 0; inputs are numbers of a family."""
 
     prepared: PreparedSystem
 
@@ -291,9 +294,11 @@ class SystemStepFunction(ArraysFunction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RobotStepFunction(ArraysFunction):
-    """Of a robot, with activations, controls and mocap bodies as it starts with; inputs are `ctrl` and
-    `force`, which may have a row for each step, `mass` of bodies, `friction` and `restitution` of geoms, and
-    `limit_restitution`.
+    """Function of steps of a robot, with activations, controls and mocap bodies of its start. Inputs are
+    `ctrl`
+    and `force`, which may have one row for each step, `mass` of bodies, `friction` and `restitution` of
+    geoms,
+    and `limit_restitution`.
 
     q and v are qpos and qvel of MuJoCo. Quaternions are normalised first.
     """

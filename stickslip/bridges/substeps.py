@@ -1,4 +1,4 @@
-"""Steps of a robot on a model and data that belong to somebody else, who goes on with MuJoCo's functions."""
+"""Steps of a robot on an external MuJoCo model and its data, which are also used with MuJoCo's functions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +24,11 @@ FORCES = (
     "qacc", "qacc_smooth", "qfrc_smooth", "qfrc_actuator", "qfrc_constraint",
     "actuator_force", "act_dot",
 )  # fmt: skip
-"""What MuJoCo's step leaves of its forces and accelerations."""
+"""Arrays of forces and accelerations that MuJoCo's step leaves in its data."""
 GIVEN = ("ctrl", "qfrc_applied", "xfrc_applied", "userdata")
-"""What the owner of the data may write between steps, and positions do not depend on."""
+"""Arrays that users of the data may write between steps, and that do not affect positions."""
 PLACING = ("mocap_pos", "mocap_quat", "eq_active")
-"""What they do depend on."""
+"""Arrays that users of the data may write between steps, and that affect positions."""
 REFRESHED = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_tendon", "mj_transmission", "mj_comVel")
 """MuJoCo's functions of positions and velocities that its last Runge-Kutta stage calls."""
 OF_CONTACTS = (
@@ -42,7 +42,7 @@ TORSION_THIRD = np.array([0, 1, 2, 5, 3, 4])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contact(Options):
-    """How contact in an environment is."""
+    """Options of contact in an environment."""
 
     tolerance: float = tolerance_option()
     restitution: float = option(0.0, "restitution of all geoms", low=0.0, high=1.0)
@@ -56,15 +56,15 @@ class Contact(Options):
 
 
 ROWS = 32
-"""Steps that there is memory for at a time: that of many environments stays small."""
+"""Number of steps for which memory is reserved; small, because there may be many environments. Heuristic."""
 
 
 class Substeps:
-    """Makes steps on a model, and leaves data as MuJoCo's `mj_step` and `mj_rnePostConstraint` would."""
+    """Makes steps on a model; the data is left as by MuJoCo's `mj_step` and `mj_rnePostConstraint`."""
 
     def __init__(self, model: Any, contact: Contact):
         self._mujoco = mujoco = load_mujoco()
-        # The data is laid out by this cone.
+        # The layout of the data assumes elliptic cones.
         model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self._image = _image(mujoco, model)
         robot = Robot.load(
@@ -81,15 +81,15 @@ class Substeps:
         """Largest unit-free natural residual of the last call [-], by the judge."""
 
     def fits(self, model: Any) -> bool:
-        """Whether the model is as it was. It is compared where a start is new."""
+        """Whether the model is unchanged; it is compared only at a new start."""
         return self._state is not None or _image(self._mujoco, model) == self._image
 
     def forget(self) -> None:
-        """The next step is the first."""
+        """Discard the state, so that the next step is the first of a run."""
         self._state = None
 
     def make(self, model: Any, data: Any, steps: int) -> None:
-        """So many steps of the model's timestep from the state of the data."""
+        """Make `steps` steps of the model's timestep from the state of the data."""
         if steps < 1:
             return
         h = float(model.opt.timestep)
@@ -101,13 +101,13 @@ class Substeps:
         assert self._state is not None
         self.prepared.look_ahead(h, self.prepared.still, self._state)
         more = np.array(self.prepared.engine.margins.more)
-        # What is not the state stays where the last step begins.
+        # Quantities other than the state are those at the start of the last step.
         self._mujoco.mj_copyData(data, self.prepared.model, self.prepared.data)
         impulses = self._advance(times[-2:], h)
         self._leave(model, data, h, more, *impulses)
 
     def _take(self, data: Any, h: float) -> None:
-        """Go to the state of the data, with all that was written to it."""
+        """Take over the state and the inputs of the data."""
         prepared, state = self.prepared, self._state
         own = prepared.data
         same = state is not None and all(
@@ -128,8 +128,9 @@ class Substeps:
             getattr(own, name)[:] = getattr(data, name)
 
     def _advance(self, times: list[float], h: float) -> tuple[IntArray, Array, IntArray, Array]:
-        """Steps that end at these times, the start first: names and impulses of the contacts of the last, and
-        of its other constraints [N s, N m s]."""
+        """Make steps between these times; return ids and impulses of the contacts and of the other
+        constraints of
+        the last step [N s, N m s]."""
         prepared, k = self.prepared, 0
         found: Any = None
         while k < len(times) - 1:
@@ -163,15 +164,18 @@ class Substeps:
         self, model: Any, data: Any, h: float, more: Array, id: IntArray, r: Array, joint_id: IntArray,
         joint_r: Array,
     ) -> None:  # fmt: skip
-        """The data, which is where the last step began, as MuJoCo leaves it after such a step. more: what the
-        margins of geoms had beside their own there [m]."""
+        """Convert the data from the start of the last step to the form in which MuJoCo leaves it after a
+        step.
+
+        more: additional margins of geoms in the step [m].
+        """
         mujoco, own, as_ours = self._mujoco, self.prepared.data, self.prepared.model
         for name in FORCES:
             getattr(data, name)[:] = getattr(own, name)
         data.qacc_warmstart[:] = own.qacc
         late = np.repeat(as_ours.sensor_needstage == int(mujoco.mjtStage.mjSTAGE_ACC), as_ours.sensor_dim)
         data.sensordata[late] = own.sensordata[late]
-        # 1. Forces of constraints, and contacts that are some.
+        # 1. Forces of constraints and contacts.
         data.efc_force[:] = 0.0
         if joint_r.size:
             _put_joints(mujoco, as_ours, data, joint_id, joint_r / h)
@@ -188,7 +192,7 @@ class Substeps:
 
 
 def _put_joints(mujoco: Any, model: Any, data: Any, id: IntArray, force: Array) -> None:
-    """Forces of equalities, dry friction and limits in the place of MuJoCo's [N, N m]."""
+    """Write forces of equalities, dry friction and limits to MuJoCo's data [N, N m]."""
     always = data.ne + data.nf
     data.efc_force[:always] = force[:always]
     if len(force) == always:
@@ -204,7 +208,7 @@ def _put_joints(mujoco: Any, model: Any, data: Any, id: IntArray, force: Array) 
 
 
 def _put_contacts(data: Any, ngeom: int, more: Array, id: IntArray, force: Array) -> None:
-    """Forces of contacts in the place of MuJoCo's [N, N m]; contacts that are only near are left out."""
+    """Write forces of contacts to MuJoCo's data [N, N m], and remove contacts beyond their own margin."""
     contact = data.contact
     contact.includemargin[:] -= more[contact.geom1] + more[contact.geom2]
     kept = contact.dist < contact.includemargin
@@ -227,7 +231,7 @@ def _put_contacts(data: Any, ngeom: int, more: Array, id: IntArray, force: Array
 
 
 def _image(mujoco: Any, model: Any) -> bytes:
-    """All numbers of a model."""
+    """Return the binary image of a model."""
     buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
     mujoco.mj_saveModel(model, None, buffer)
     return buffer.tobytes()

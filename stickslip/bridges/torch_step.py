@@ -1,4 +1,4 @@
-"""A step as a function of torch, with its own backward pass.
+"""Steps as PyTorch functions with a backward pass.
 
 step = torch_step(world, 1e-3, solver=solver, inputs=("effort", "mu"))
 q, v = step(q, v, effort, mu)
@@ -19,21 +19,23 @@ from stickslip.systems.system import NonsmoothSystem
 
 WHAT = "a step in PyTorch"
 TorchStep = Callable[..., tuple[Any, Any]]
-"""(q, v, *inputs) -> (q, v), tensors."""
+"""Function (q, v, *inputs) -> (q, v) of tensors."""
 
 
 def torch_step(
     world: World | NonsmoothSystem | Family | Robot, h: float, *, solver: Solver, **how: Any
 ) -> TorchStep:
-    """Steps of length h [s] of a world, a robot or a system as a function of tensors,
+    """Return steps of length h [s] of a world, robot or system as a function of tensors,
     (q, v, *inputs) -> (q, v).
 
-    `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
-    checkpoints; `batch`: so many members, whose axis comes first in q, v and what is not one for all; and
-    `processes`: how many make the members, 1 unless given.
-    Tensors live on the processor. Everything is in double precision: tensors of less are taken as doubles,
-    what comes back is double, and gradients are of the type of what they belong to. It is differentiated
-    backwards, once; under `torch.func.vmap` steps are made one after the other.
+    Options `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
+    checkpoints; `batch`, the number of members, whose axis is first in q, v and all arguments that are not
+    shared; and `processes`, the number of processes that compute members, default 1.
+
+    Tensors must be on the CPU. The function uses double precision: tensors of lower precision are converted,
+    and
+    results are double; gradients have the type of their argument. It has first derivatives in reverse mode;
+    under `torch.func.vmap` steps are computed sequentially.
     """
     torch = needed("torch", WHAT)
     function = arrays_function(world, h, solver, how)
@@ -53,7 +55,7 @@ def torch_step(
 
 @cache
 def _autograd_function() -> Any:
-    """The class that torch wants; it is made where torch is there."""
+    """Return the `torch.autograd.Function` of steps, which is defined on first use of torch."""
     torch = needed("torch", WHAT)
 
     class _Mapped(torch.autograd.Function):  # type: ignore[misc,name-defined,unused-ignore]

@@ -1,6 +1,6 @@
-"""How kernels become machine code: compiled once, kept by content, shipped in wheels.
+"""Compilation of kernels to machine code: compiled once, cached by content, shipped in wheels.
 
-`kernels/jit.py` is the door; nothing else of the package calls these modules, except for `timing`.
+`kernels/jit.py` is the interface for kernels; other parts of the package mainly use `JIT` and `timing`.
 """
 
 import os

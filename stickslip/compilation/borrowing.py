@@ -1,8 +1,9 @@
-"""LLVM code of kernels without counts of references to what the caller holds anyway.
+"""LLVM code of kernels without reference counts for arguments and their parts.
 
-An argument lives longer than the call. Numba counts a reference for it, for every copy of it and for every
-field taken from a named tuple, and gives it back at the end: for tuples of many arrays that is most of the
-code, and LLVM removes it again. Here variables that only ever hold arguments or parts of them are borrowed.
+An argument lives longer than the call. Numba still counts a reference for it, for every copy of it and for
+every field of a named tuple, and releases it at the end. For tuples of many arrays this is most of the code,
+which LLVM then removes. Here variables that only hold arguments or parts of them are borrowed: their
+references are not counted.
 """
 
 from typing import Any
@@ -12,13 +13,13 @@ from numba.core.lowering import Lower
 
 
 class BorrowingLower(Lower):  # type: ignore[misc]
-    """Numba's, with variables that own nothing."""
+    """Numba's lowering, with borrowed variables."""
 
     _borrowed: frozenset[str] = frozenset()
     _owns = True
 
     def lower_function_body(self) -> Any:
-        """All blocks."""
+        """Lower all blocks."""
         self._find_borrowed()
         return super().lower_function_body()
 
@@ -27,7 +28,7 @@ class BorrowingLower(Lower):  # type: ignore[misc]
             self._borrowed = borrowed(self.func_ir, self.fndesc.typemap)
 
     def lower_inst(self, inst: Any) -> Any:
-        """One statement."""
+        """Lower one statement."""
         if isinstance(inst, ir.Assign):
             self._owns = inst.target.name not in self._borrowed
         else:
@@ -35,7 +36,7 @@ class BorrowingLower(Lower):  # type: ignore[misc]
         return super().lower_inst(inst)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        """One expression."""
+        """Lower one expression."""
         if self._owns or expr.op not in ("getattr", "static_getitem"):
             return super().lower_expr(resty, expr)
         place = _place(expr, self.typeof(expr.value.name))
@@ -44,19 +45,21 @@ class BorrowingLower(Lower):  # type: ignore[misc]
         return self.builder.extract_value(self.loadvar(expr.value.name), place)
 
     def incref(self, typ: Any, val: Any) -> None:
-        """Count a reference, unless it is borrowed."""
+        """Count a reference, unless the variable is borrowed."""
         if self._owns:
             super().incref(typ, val)
 
     def decref(self, typ: Any, val: Any) -> None:
-        """Give a reference back, unless it is borrowed."""
+        """Release a reference, unless the variable is borrowed."""
         if self._owns:
             super().decref(typ, val)
 
 
 def borrowed(code: Any, kinds: dict[str, Any]) -> frozenset[str]:
-    """Variables all of whose values are arguments, copies of such variables, parts of tuples in them, or
-    rows of arrays in them."""
+    """Return the variables that are only assigned arguments, other borrowed variables, or parts of these.
+
+    Parts are elements of tuples and rows of arrays.
+    """
     assignments = [each for block in code.blocks.values() for each in block.find_insts(ir.Assign)]
     names = {each.target.name for each in assignments}
     while True:
@@ -67,7 +70,7 @@ def borrowed(code: Any, kinds: dict[str, Any]) -> frozenset[str]:
 
 
 def _is_borrowed(assignment: Any, kinds: dict[str, Any], names: set[str]) -> bool:
-    """Whether an assignment takes over nothing, if `names` own nothing."""
+    """Return whether an assignment borrows its value, if the variables in `names` are borrowed."""
     value, kind = assignment.value, kinds[assignment.target.name]
     if isinstance(value, ir.Arg):
         return bool(kinds[f"arg.{value.name}"] == kind)
@@ -88,7 +91,7 @@ def _is_borrowed(assignment: Any, kinds: dict[str, Any], names: set[str]) -> boo
 
 
 def takes_elements(kind: Any, index: Any) -> bool:
-    """Whether an index is whole numbers along the first axes of an array: it gives an element, or a row."""
+    """Return whether an index consists of integers along the first axes of an array: an element, or a row."""
     each = tuple(index) if isinstance(index, types.BaseTuple) else (index,)  # type: ignore[attr-defined]
     return (
         isinstance(kind, types.Array)
@@ -100,7 +103,7 @@ def takes_elements(kind: Any, index: Any) -> bool:
 
 
 def _place(expression: Any, kind: Any) -> int | None:
-    """Which part of a tuple an expression takes; None if it is no such expression."""
+    """Return the index of the tuple element that an expression reads; None for other expressions."""
     if expression.op == "getitem":
         return None
     if expression.op == "getattr":

@@ -1,8 +1,8 @@
-"""Arrays and named tuples that kernels return, made without running Python code.
+"""Arrays and named tuples returned by kernels, created without Python code.
 
-Numba looks up their classes by a function in Python and does not check what it gets. A signal that comes
-while a kernel runs is raised there, and the process may crash. Here classes are constants of the kernel, and
-all that makes the objects is C: the signal is raised once the kernel has returned.
+Numba looks up their classes by a Python function and does not check its result. A signal that arrives while a
+kernel runs raises its exception there, and the process may crash. Here the classes are constants of the
+kernel and the objects are created in C only, so that the exception is raised after the kernel has returned.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _NEW = tuple.__new__
 
 @contextmanager
 def objects_in_c() -> Iterator[None]:
-    """Wrappers for Python that are compiled in it make their objects so."""
+    """Context in which compiled Python wrappers create their objects in C."""
     ours = {
         types.Array: _box_array,
         types.NamedTuple: _box_named,  # type: ignore[attr-defined]
@@ -35,31 +35,33 @@ def objects_in_c() -> Iterator[None]:
         _boxers.functions.update(before)
 
 
-def _box_named(kind: Any, value: Any, at: Any) -> Any:
-    """Code that makes the Python object of a named tuple."""
-    values = box_tuple(kind, value, at)
-    made = at.pyapi.call_function_objargs(_constant(_NEW, at), [_constant(kind.instance_class, at), values])
-    at.pyapi.decref(values)
-    return made
+def _box_named(kind: Any, value: Any, box: Any) -> Any:
+    """Emit code that creates the Python object of a named tuple."""
+    values = box_tuple(kind, value, box)
+    result = box.pyapi.call_function_objargs(
+        _constant(_NEW, box), [_constant(kind.instance_class, box), values]
+    )
+    box.pyapi.decref(values)
+    return result
 
 
-def _box_array(kind: Any, value: Any, at: Any) -> Any:
-    """Code that makes the Python object of an array, as `numba.core.boxing.box_array` does."""
-    pointer, number, obj = cgutils.voidptr_t, ir.IntType(32), at.pyapi.pyobj
+def _box_array(kind: Any, value: Any, box: Any) -> Any:
+    """Emit code that creates the Python object of an array, as `numba.core.boxing.box_array`."""
+    pointer, number, obj = cgutils.voidptr_t, ir.IntType(32), box.pyapi.pyobj
     make = cgutils.get_or_insert_function(
-        at.builder.module,
+        box.builder.module,
         ir.FunctionType(obj, [pointer, obj, number, number, obj]),
         "NRT_adapt_ndarray_to_python_acqref",
     )
-    place = at.builder.bitcast(cgutils.alloca_once_value(at.builder, value), pointer)
+    place = box.builder.bitcast(cgutils.alloca_once_value(box.builder, value), pointer)
     sizes = [ir.Constant(number, kind.ndim), ir.Constant(number, int(kind.mutable))]
-    made = at.builder.call(
-        make, [place, _constant(np.ndarray, at), *sizes, _constant(as_dtype(kind.dtype), at)]
+    result = box.builder.call(
+        make, [place, _constant(np.ndarray, box), *sizes, _constant(as_dtype(kind.dtype), box)]
     )
-    at.context.nrt.decref(at.builder, kind, value)
-    return made
+    box.context.nrt.decref(box.builder, kind, value)
+    return result
 
 
-def _constant(value: Any, at: Any) -> Any:
-    """A Python object that the kernel keeps."""
-    return at.env_manager.read_const(at.env_manager.add_const(value))
+def _constant(value: Any, box: Any) -> Any:
+    """Emit code that reads a Python object stored with the kernel."""
+    return box.env_manager.read_const(box.env_manager.add_const(value))

@@ -1,7 +1,7 @@
-"""`Kernel`: a function that Numba compiles, optimised once and kept by content.
+"""`Kernel`: a function compiled by Numba, optimised once and cached by content.
 
-It stands on internals of Numba, so it is used with the versions in `TESTED` only. With others, kernels are
-Numba's own functions, kept in the same store.
+It depends on internals of Numba and is used with the versions in `TESTED` only. With other versions, kernels
+are compiled by Numba itself (`plain.py`) and cached in the same store.
 """
 
 import gc
@@ -29,19 +29,22 @@ from stickslip.compilation.shortcuts import shortcuts
 from stickslip.compilation.store import store, unless_broken
 
 TESTED = ("0.68.",)
-"""Versions of Numba with which kernels are optimised once; the whole test suite has passed with them."""
+"""Versions of Numba with which the whole test suite has passed with `Kernel`."""
 ONCE = numba.__version__.startswith(TESTED)
-"""Whether that is so here."""
+"""Whether the installed version of Numba is in `TESTED`."""
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """Optimised with all that it calls where Python calls it; only lowered for other kernels."""
+    """A kernel, optimised with its callees for calls from Python, and only lowered for other kernels.
+
+    Its code is *lowered* (LLVM code for callers) or an *entry* (machine code for Python).
+    """
 
     def __init__(
         self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False,
         forward: bool = False,
     ):  # fmt: skip
-        """forward: variables among its indices are never negative."""
+        """forward: no variable index is negative."""
         super().__init__(function, targetoptions={**OPTIONS, "forceinline": inlined})
         source.note_import(function.__code__.co_filename)
         retype(self)
@@ -50,12 +53,12 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self._lowered: dict[tuple[Any, ...], DeferredLibrary] = {}
         self._writes: dict[tuple[Any, ...], tuple[bool, ...]] = {}
         self.is_emitted = False
-        """Whether some signature can be called without compilation."""
+        """Whether at least one signature is compiled for calls from Python."""
         self._type: KernelType | None = None
 
     @property
     def _numba_type_(self) -> KernelType:
-        # Asked for in every call of a kernel that takes this one: made once.
+        # cached: Numba reads it in every call of a kernel with this one as an argument
         if self._type is None:
             self._type = KernelType(self)
         return self._type
@@ -64,7 +67,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return find, (self.py_func.__module__, self.py_func.__qualname__)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """For typing a call by another function: lowered, not emitted; literals are values like others."""
+        """Lower the kernel for a call by another function, with literal types as ordinary types."""
         pysig, args = self._compiler.fold_argument_types(args, kws)
         args = _without_literals(args)
         with global_compiler_lock, _no_collection():
@@ -76,37 +79,37 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return template, pysig, args, {}
 
     def compile(self, sig: Any) -> Any:
-        """What Python calls for a signature: from the wheel, the store, or the compiler."""
-        given = _without_literals(sigutils.normalize_signature(sig)[0])
-        args = tuple(_writable(argument) for argument in given)
+        """Return the entry point of a signature for Python: from the wheel, the store, or the compiler."""
+        types_given = _without_literals(sigutils.normalize_signature(sig)[0])
+        args = tuple(_writable(argument) for argument in types_given)
         with global_compiler_lock, _no_collection():
-            found = self.overloads.get(args)
-            if found is not None and not isinstance(found.entry_point, _Lowered):
-                point = found.entry_point
+            known = self.overloads.get(args)
+            if known is not None and not isinstance(known.entry_point, _Lowered):
+                point = known.entry_point
             else:
-                point = self._shipped(args) or self._kept(args) or self._made(args)
-            if given != args:
-                self._refuse_writing(given, args)
-                self._insert([argument._code for argument in given], point, False)
+                point = self._load_shipped(args) or self._load_stored(args) or self._compile_entry(args)
+            if types_given != args:
+                self._refuse_writing(types_given, args)
+                self._insert([argument._code for argument in types_given], point, False)
             return point
 
     def writes(self, args: tuple[Any, ...]) -> tuple[bool, ...]:
-        """Of each argument, whether the kernel writes to it; nothing where it is being compiled."""
+        """Return for each argument whether the kernel writes to it; empty while it is being compiled."""
         return self._writes.get(_without_literals(args), ())
 
-    def _refuse_writing(self, given: tuple[Any, ...], args: tuple[Any, ...]) -> None:
-        """Raise where the kernel writes to an array that is read-only."""
+    def _refuse_writing(self, types_given: tuple[Any, ...], args: tuple[Any, ...]) -> None:
+        """Raise TypeError if the kernel writes to a read-only array."""
         for name, kind, is_written in zip(
-            self._compiler.pysig.parameters, given, self.writes(args), strict=False
+            self._compiler.pysig.parameters, types_given, self.writes(args), strict=False
         ):
             if is_written and not getattr(kind, "mutable", True):
                 raise TypeError(f"{self._name()} writes to `{name}`, which is a read-only array")
 
     def lower(self, args: tuple[Any, ...]) -> DeferredLibrary:
-        """Code for callers: known, kept, or made now."""
-        found = self._lowered.get(args)
-        if found is not None:
-            return found
+        """Return the lowered code: known, from the store, or compiled now."""
+        library = self._lowered.get(args)
+        if library is not None:
+            return library
         key = self._key(args, "lowered")
         content = store().read(key) if key else None
         if content is not None and unless_broken(self._register_bitcode, args, content):
@@ -119,8 +122,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             unless_broken(self._keep_lowered, key, args)
         return self._lowered[args]
 
-    def _shipped(self, args: tuple[Any, ...]) -> Any:
-        """The entry that came with the package; None if there is none for this processor and source."""
+    def _load_shipped(self, args: tuple[Any, ...]) -> Any:
+        """Return the entry shipped with the package; None if there is none for this processor and source."""
         for pack in shipped():
             key = target.key(self.py_func, args, self._options("entry"), pack.level)
             content = pack.read(key) if key else None
@@ -129,27 +132,27 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
                 return entry
         return None
 
-    def _kept(self, args: tuple[Any, ...]) -> Any:
-        """The entry that was kept; None if there is none."""
+    def _load_stored(self, args: tuple[Any, ...]) -> Any:
+        """Return the entry from the store; None if there is none."""
         key = self._key(args, "entry")
         content = store().read(key) if key else None
         return unless_broken(self._register_code, args, content) if content else None
 
-    def _made(self, args: tuple[Any, ...]) -> Any:
-        """A new entry, made by one process at a time: the others then load what it has kept."""
+    def _compile_entry(self, args: tuple[Any, ...]) -> Any:
+        """Compile an entry, in one process at a time, so that the others can load it from the store."""
         key = self._key(args, "entry")
         if key is None:
             return self._emit(args, None)
         with store().turn(key):
-            return self._kept(args) or self._emit(args, key)
+            return self._load_stored(args) or self._emit(args, key)
 
     def _emit(self, args: tuple[Any, ...], key: str | None) -> Any:
-        """Optimise the kernel with all that it calls, and keep it."""
+        """Optimise the kernel together with its callees, and store the entry."""
         self._cache_misses[args] += 1
         data = {"dispatcher": self, "args": args, "return_type": None}
         with event.trigger_event("numba:compile", data=data), notice.compiling(self._name()):
             self.typingctx.refresh()
-            self.targetctx.refresh()  # the wrapper needs it, also where all code was kept
+            self.targetctx.refresh()  # needed by the wrapper even if all lowered code is stored
             lowered = self.lower(args)
             result = self.overloads[args]
             context = compiler._make_subtarget(self.targetctx, self._compiler.flags())
@@ -162,7 +165,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return point
 
     def _register_lowered(self, args: tuple[Any, ...], result: Any) -> None:
-        """Let callers find it."""
+        """Register lowered code for callers."""
         self._lowered[args] = result.library
         result.library.origin, result.library.symbol = (self, args), result.fndesc.llvm_func_name
         known = self.overloads.get(args)
@@ -171,38 +174,38 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self.targetctx.insert_user_function(known.entry_point, known.fndesc, [result.library])
 
     def _register_bitcode(self, args: tuple[Any, ...], content: bytes) -> bool:
-        """Code for callers from a record."""
-        found = records.lowered(content)
+        """Register lowered code from a record."""
+        record = records.lowered(content)
         rtsys.initialize(self.targetctx)
 
         def callees() -> list[DeferredLibrary]:
-            return [find(module, name).lower(types_) for module, name, types_ in found.callees]
+            return [find(module, name).lower(types_) for module, name, types_ in record.callees]
 
-        library = DeferredLibrary.stored(self.targetctx.codegen(), found.head.name, found.bitcode, callees)
-        library.environments = found.environments
-        self._writes[args] = found.head.writes
-        self._register_lowered(args, self._result(found.head, library))
+        library = DeferredLibrary.stored(self.targetctx.codegen(), record.head.name, record.bitcode, callees)
+        library.environments = record.environments
+        self._writes[args] = record.head.writes
+        self._register_lowered(args, self._result(record.head, library))
         return True
 
     def _register_code(self, args: tuple[Any, ...], content: bytes) -> Any:
-        """The entry of a record; LookupError if it needs what is not there."""
-        rtsys.initialize(self.targetctx)  # all that loading needs; Numba's `refresh` takes half a second more
-        found = records.entry(content)
-        # LLVM ends the process for a name that it does not find.
-        if missing := [name for name in found.expected if llvm.address_of_symbol(name) is None]:
+        """Register the entry of a record; return its entry point. Raise LookupError for missing symbols."""
+        rtsys.initialize(self.targetctx)  # sufficient for loading; Numba's `refresh` takes half a second
+        record = records.entry(content)
+        # LLVM would end the process for an unknown symbol.
+        if missing := [name for name in record.expected if llvm.address_of_symbol(name) is None]:
             raise LookupError(f"{self._name()}: this process has no {', '.join(missing)}")
-        head = found.head
-        if len(head.environment.consts) < len(found.constants):  # met as a callee, without a wrapper
-            head.environment.consts[:] = found.constants
-        library = libraries.load(self.targetctx, head.name, found.code, found.symbols)
-        for environment in found.environments:
+        head = record.head
+        if len(head.environment.consts) < len(record.constants):  # loaded before as a callee, without wrapper
+            head.environment.consts[:] = record.constants
+        library = libraries.load(self.targetctx, head.name, record.code, record.symbols)
+        for environment in record.environments:
             library.codegen.set_env(environment.env_name, environment)
         self._cache_hits[args] += 1
         self._writes[args] = head.writes
-        return self._register(args, self._result(head, library, found.environments), library)
+        return self._register(args, self._result(head, library, record.environments), library)
 
     def _register(self, args: tuple[Any, ...], result: Any, entry: Any) -> Any:
-        """Let Python call it."""
+        """Register an entry for calls from Python; return its entry point."""
         point = self.targetctx.get_executable(entry, result.fndesc, result.environment)
         self.add_overload(result._replace(entry_point=point, library=entry))
         if args in self._lowered:
@@ -211,7 +214,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return point
 
     def _result(self, head: records.Head, library: Any, environments: Any = ()) -> Any:
-        """Numba's result of a compilation, from a record."""
+        """Return Numba's result of a compilation, from a record."""
         make: Any = compiler.CompileResult
         return make(
             target_context=self.targetctx, typing_context=self.targetctx.typing_context, library=library,
@@ -222,12 +225,12 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def _head(self, args: tuple[Any, ...]) -> records.Head:
         result = self.overloads[args]
-        result.fndesc.typemap = result.fndesc.calltypes = None  # large, and not needed any more
+        result.fndesc.typemap = result.fndesc.calltypes = None  # large and not needed
         name, writes = self._lowered[args].name, self._writes[args]
         return records.Head(name, result.fndesc, result.environment, result.signature, writes)
 
     def _keep_lowered(self, key: str, args: tuple[Any, ...]) -> None:
-        """Write code for callers, where it holds in other processes."""
+        """Store lowered code, if it is valid in other processes."""
         library = self._lowered[args]
         if library.has_dynamic_globals:
             return
@@ -244,7 +247,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         store().write(key, records.pack(content))
 
     def _keep_entry(self, key: str, args: tuple[Any, ...], entry: Any) -> None:
-        """Write machine code, where it holds in other processes."""
+        """Store machine code."""
         defined, expected = libraries.symbols(entry)
         environments = libraries.environments(entry._final_module)
         head = self._head(args)
@@ -268,21 +271,21 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
 
 class _Lowered:
-    """Stands for the function of a kernel that no one has called from Python."""
+    """Placeholder for the entry point of a kernel without entry."""
 
 
 def find(module: str, name: str) -> Any:
-    """A kernel by where it is defined."""
+    """Return a kernel by module and name."""
     return getattr(import_module(module), name)
 
 
 def _without_literals(args: Any) -> tuple[Any, ...]:
-    """Types of arguments with constants taken as values: one signature for all."""
+    """Return types of arguments with literal types replaced, so that all constants share one signature."""
     return tuple(types.unliteral(argument) for argument in args)  # type: ignore[attr-defined]
 
 
 def _writable(kind: Any) -> Any:
-    """The type of an argument with all arrays writable: one signature for both."""
+    """Return the type of an argument with all arrays writable, so that both kinds share one signature."""
     if isinstance(kind, types.Array) and not kind.mutable:
         return kind.copy(readonly=False)
     if isinstance(kind, types.NamedTuple | types.NamedUniTuple):  # type: ignore[attr-defined]
@@ -296,7 +299,7 @@ def _writable(kind: Any) -> Any:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """The compiler makes millions of objects that live as long as it does: looking for garbage is in vain."""
+    """Disable garbage collection: the compiler creates millions of objects that live as long as it does."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,8 +1,9 @@
-"""LLVM code of what kernels do most, in few instructions: elements of arrays, loops over ranges, variables.
+"""Short LLVM code for the most frequent operations: elements of arrays, loops over ranges, variables.
 
-Numba puts every array, range and pair that it looks into on the stack and takes it apart there, for LLVM to
-undo: forty instructions for an element. All of them are made, written as text and read again. Here values are
-taken apart where they are. The machine code does the same.
+To read a field of an array, range or pair, Numba stores it on the stack and loads the field, which LLVM
+optimises
+away: forty instructions for an element of an array, all of which are created, written as text and parsed.
+Here fields are extracted directly. The optimised machine code is equivalent.
 """
 
 from typing import Any
@@ -16,10 +17,10 @@ from stickslip.compilation.borrowing import BorrowingLower, takes_elements
 
 
 class ShortLower(BorrowingLower):
-    """Numba's, of functions of numbers, arrays and tuples."""
+    """Numba's lowering, with short code for numbers, arrays and tuples."""
 
     def lower_function_body(self) -> Any:
-        """All blocks."""
+        """Lower all blocks."""
         if self.generator_info is None and not self._disable_sroa_like_opt:
             self._find_borrowed()
             free = {name for name in self.fndesc.typemap if not self._is_counted(name)}
@@ -27,7 +28,7 @@ class ShortLower(BorrowingLower):
         return super().lower_function_body()
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        """An element, or the view of a row."""
+        """Lower reading of an element, or of the view of a row."""
         base = self.typeof(value.name)
         if not takes_elements(base, self.typeof(index.name)):
             return super().lower_getitem(resty, expr, value, index, signature)
@@ -35,14 +36,14 @@ class ShortLower(BorrowingLower):
         indices = self._indices(index, signature.args[1], array, base)
         pointer = self._pointer(array, base, indices)
         if isinstance(signature.return_type, types.Array):
-            found = self._view(array, base, signature.return_type, pointer, len(indices))
-            self.incref(signature.return_type, found)
+            result = self._view(array, base, signature.return_type, pointer, len(indices))
+            self.incref(signature.return_type, result)
         else:
-            found = load_item(self.context, self.builder, base, pointer)
-        return self.context.cast(self.builder, found, signature.return_type, resty)
+            result = load_item(self.context, self.builder, base, pointer)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
-        """An element becomes a number."""
+        """Lower assignment of a number to an element."""
         base, index = self.typeof(target_var.name), self.typeof(index_var.name)
         kind = self.typeof(value_var.name)
         count = len(index) if isinstance(index, types.BaseTuple) else 1  # type: ignore[attr-defined]
@@ -56,7 +57,7 @@ class ShortLower(BorrowingLower):
         return store_item(self.context, self.builder, base, value, pointer)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        """One expression."""
+        """Lower one expression."""
         if expr.op in ("getiter", "iternext", "pair_first", "pair_second"):
             kind, value = self.typeof(expr.value.name), self.loadvar(expr.value.name)
             if expr.op == "getiter" and kind == types.range_state64_type:  # type: ignore[attr-defined]
@@ -70,17 +71,17 @@ class ShortLower(BorrowingLower):
         return super().lower_expr(resty, expr)
 
     def _lower_call_normal(self, fnty: Any, expr: Any, signature: Any) -> Any:
-        """A call; of `range` the three numbers."""
+        """Lower a call; a call of `range` becomes its three numbers."""
         kind = signature.return_type
         if getattr(fnty, "typing_key", None) is not range or kind != types.range_state64_type:  # type: ignore[attr-defined]
             return super()._lower_call_normal(fnty, expr, signature)
-        given = self.fold_call_args(fnty, signature, expr.args, expr.vararg, expr.kws)
+        arguments = self.fold_call_args(fnty, signature, expr.args, expr.vararg, expr.kws)
         number = self.context.get_value_type(types.int64)
-        whole = [number(0), *given] if len(given) == 1 else [*given]
-        return self._whole(kind, **dict(zip(("start", "stop", "step"), [*whole, number(1)], strict=False)))
+        numbers = [number(0), *arguments] if len(arguments) == 1 else [*arguments]
+        return self._whole(kind, **dict(zip(("start", "stop", "step"), [*numbers, number(1)], strict=False)))
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        """Give a variable its value."""
+        """Store the value of a variable."""
         if argidx is not None or name in self._singly_assigned_vars or self._is_counted(name):
             super().storevar(value, name, argidx)
             return
@@ -88,25 +89,25 @@ class ShortLower(BorrowingLower):
         self.builder.store(value, self.getvar(name))
 
     def delvar(self, name: str) -> None:
-        """The end of a variable."""
+        """End the life of a variable."""
         if self._is_counted(name):
             super().delvar(name)
 
     def _is_counted(self, name: str) -> bool:
-        """Whether references are counted for what a variable holds."""
+        """Return whether references are counted for the value of a variable."""
         model = self.context.data_model_manager[self.typeof(name)]
         return name not in self._borrowed and bool(model.contains_nrt_meminfo())
 
     def _indices(self, index: Any, kind: Any, array: Any, base: Any) -> list[Any]:
-        """Places along the first axes, counted from the front.   kind: the type that they are to have."""
-        given, value = self.typeof(index.name), self.loadvar(index.name)
-        parts = [(value, given, kind)]
+        """Return the indices along the first axes, non-negative.   kind: required type."""
+        index_type, value = self.typeof(index.name), self.loadvar(index.name)
+        parts = [(value, index_type, kind)]
         if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
             parts = [
-                (self.builder.extract_value(value, k), given[k], to)  # type: ignore[index]
+                (self.builder.extract_value(value, k), index_type[k], to)  # type: ignore[index]
                 for k, to in enumerate(kind)
             ]
-        found = []
+        indices = []
         for axis, (part, of, to) in enumerate(parts):
             place = self.context.cast(self.builder, part, of, to)
             is_constant = isinstance(place, llvm.Constant)
@@ -116,11 +117,11 @@ class ShortLower(BorrowingLower):
                 place = fix_integer_index(self.context, self.builder, to, place, size)
                 if self.context.enable_boundscheck:
                     cgutils.do_boundscheck(self.context, self.builder, place, size, axis)
-            found.append(place)
-        return found
+            indices.append(place)
+        return indices
 
     def _pointer(self, array: Any, base: Any, indices: list[Any]) -> Any:
-        """Where the element, or the first of the view, is."""
+        """Return the address of the element, or of the first element of the view."""
         builder, data = self.builder, self._part(array, base, "data")
         if base.layout != "C":
             steps = [self._part(array, base, "strides", axis) for axis in range(len(indices))]
@@ -129,7 +130,7 @@ class ShortLower(BorrowingLower):
             for part in parts[1:]:
                 offset = builder.add(offset, part)
             return cgutils.pointer_add(builder, data, offset)
-        # As many elements as the later axes have, from the last axis to the first.
+        # C order: index times the number of elements of the later axes, from the last axis to the first.
         step, place = None, None
         for axis in range(base.ndim - 1, -1, -1):
             if axis < len(indices):
@@ -141,7 +142,7 @@ class ShortLower(BorrowingLower):
         return builder.gep(data, [place])
 
     def _view(self, array: Any, base: Any, kind: Any, pointer: Any, taken: int) -> Any:
-        """The array behind the first `taken` axes."""
+        """Return the view of an array after the first `taken` axes."""
         shape = [self._part(array, base, "shape", axis) for axis in range(taken, base.ndim)]
         strides = [self._part(array, base, "strides", axis) for axis in range(taken, base.ndim)]
         count = shape[0]
@@ -151,31 +152,31 @@ class ShortLower(BorrowingLower):
         return self._whole(kind, **same, nitems=count, data=pointer, shape=shape, strides=strides)
 
     def _begun(self, value: Any, kind: Any, resty: Any) -> Any:
-        """The iterator of a range of step 1."""
+        """Return the iterator of a range of step 1."""
         builder = self.builder
         start, stop, step = (self._part(value, kind, name) for name in ("start", "stop", "step"))
-        place, left = (cgutils.alloca_once(builder, start.type) for _ in range(2))
+        place, remaining = (cgutils.alloca_once(builder, start.type) for _ in range(2))
         builder.store(start, place)
         is_none = builder.icmp_signed("<=", stop, start)
-        builder.store(builder.select(is_none, start.type(0), builder.sub(stop, start)), left)
-        return self._whole(resty, iter=place, stop=stop, step=step, count=left)
+        builder.store(builder.select(is_none, start.type(0), builder.sub(stop, start)), remaining)
+        return self._whole(resty, iter=place, stop=stop, step=step, count=remaining)
 
     def _next(self, value: Any, kind: Any, resty: Any) -> Any:
-        """The next number of a range, and whether there is one; afterwards both are one further."""
+        """Return the next number of a range and whether there is one; advance the iterator."""
         builder = self.builder
-        place, left = self._part(value, kind, "iter"), self._part(value, kind, "count")
-        number, count = builder.load(place), builder.load(left)
+        place, remaining = self._part(value, kind, "iter"), self._part(value, kind, "count")
+        number, count = builder.load(place), builder.load(remaining)
         builder.store(builder.add(number, self._part(value, kind, "step")), place)
-        builder.store(builder.sub(count, count.type(1)), left)
+        builder.store(builder.sub(count, count.type(1)), remaining)
         return self._whole(resty, first=number, second=builder.icmp_signed(">", count, count.type(0)))
 
     def _part(self, value: Any, kind: Any, name: str, *within: int) -> Any:
-        """A field of a structure."""
+        """Extract a field of a structure."""
         place = self.context.data_model_manager[kind].get_field_position(name)
         return self.builder.extract_value(value, [place, *within])
 
     def _whole(self, kind: Any, **fields: Any) -> Any:
-        """A structure of its fields; those that are lists are arrays."""
+        """Build a structure from its fields; lists become arrays."""
         value, model = self.context.get_constant_undef(kind), self.context.data_model_manager[kind]
         for name, field in fields.items():
             place = model.get_field_position(name)
@@ -186,7 +187,7 @@ class ShortLower(BorrowingLower):
 
 
 def assigned_before_use(blocks: dict[int, Any]) -> set[str]:
-    """Variables with one assignment that is passed before every use: they need no place on the stack."""
+    """Return the variables with one assignment that precedes every use, which need no stack slot."""
     at: dict[str, int] = {}
     several = set(must_use_alloca(blocks))
     for label, block in blocks.items():
@@ -196,22 +197,24 @@ def assigned_before_use(blocks: dict[int, Any]) -> set[str]:
             at[each.target.name] = label
     before = compute_cfg_from_blocks(blocks).dominators()
     for label, block in blocks.items():
-        met: set[str] = set()
+        assigned: set[str] = set()
         for statement in block.body:
             is_assignment = isinstance(statement, ir.Assign)
             for name in _used(statement):
                 there = at.get(name)
                 if there is None or (
-                    name not in met if there == label else there not in before.get(label, ()) or there > label
+                    name not in assigned
+                    if there == label
+                    else there not in before.get(label, ()) or there > label
                 ):
                     several.add(name)
             if is_assignment:
-                met.add(statement.target.name)
+                assigned.add(statement.target.name)
     return set(at) - several
 
 
 def _used(statement: Any) -> list[str]:
-    """Variables whose values a statement needs."""
+    """Return the variables that a statement reads."""
     if isinstance(statement, ir.Del):
         return []
     if isinstance(statement, ir.Assign):

@@ -1,4 +1,4 @@
-"""One line on a terminal while kernels are compiled; nothing anywhere else.
+"""Progress line on a terminal while kernels are compiled; no output elsewhere.
 
 compiling kernels, once for this version and processor: 41 (body_problems.measure), 9 s
 """
@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 AFTER = 1.0
-"""Time of compilation before anything is shown [s]."""
+"""Time of compilation before the line is shown [s]."""
 
 
 class _Line:
-    """What is shown in this process."""
+    """State of the line in this process."""
 
     def __init__(self) -> None:
         self.silent = 0
@@ -35,7 +35,7 @@ class _Line:
             stream.write("\r\x1b[2K" + text[:width])
             stream.flush()
             self.written = True
-        except (OSError, ValueError):  # the terminal has gone
+        except (OSError, ValueError):  # the terminal was closed
             self.silent += 1
 
     def clear(self, stream: Any) -> None:
@@ -53,7 +53,7 @@ _LINE = _Line()
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """No line inside: for those who show progress of their own."""
+    """Context without the line, for callers that show their own progress."""
     _LINE.silent += 1
     try:
         yield
@@ -63,7 +63,7 @@ def silent() -> Iterator[None]:
 
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """Around the compilation of one kernel and its callees, under the compiler's lock."""
+    """Context of the compilation of one kernel and its callees, under the compiler's lock."""
     stream = sys.stderr
     if _LINE.depth == 0:
         _LINE.count, _LINE.begun = 0, time.monotonic()
@@ -80,7 +80,7 @@ def compiling(name: str) -> Iterator[None]:
 
 
 def _shown(stream: Any) -> bool:
-    """Whether somebody may be looking."""
+    """Return whether the line is to be shown: on a terminal, from the main thread, unless switched off."""
     if _LINE.silent or os.environ.get("STICKSLIP_PROGRESS", "1") == "0":
         return False
     try:

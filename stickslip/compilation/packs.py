@@ -1,7 +1,7 @@
-"""Machine code that comes with the package: one file a level of processors, in `stickslip/compiled`.
+"""Machine code shipped with the package: one file (pack) per level of processors, in `stickslip/compiled`.
 
-A pack holds entries only, by the same keys as the store. A key tells versions, source and level, so code is
-taken only where everything that made it is the same; in all other cases kernels are compiled.
+A pack holds entries only, with the same keys as the store. A key depends on versions, source and level, so an
+entry is used only if all of them are equal; otherwise kernels are compiled.
 """
 
 import hashlib
@@ -15,22 +15,22 @@ from stickslip.compilation import target
 from stickslip.compilation.store import OTHERS_WRITE
 
 FOLDER = Path(__file__).parents[1] / "compiled"
-"""Where packs are, in packages that have any."""
+"""Folder of the packs, in wheels that have them."""
 _MAGIC = b"stickslip pack 1\n"
 _COUNT = struct.Struct("<q")
 _ROW = struct.Struct("<32sqq")
 
 
 class Pack:
-    """An open pack: an index of keys, and records behind it."""
+    """An open pack: an index of keys, followed by records."""
 
     def __init__(self, path: Path, level: str):
         self.path, self.level = path, level
-        """Processors that it is for."""
+        """Level of processors of the code."""
         self._index: dict[bytes, tuple[int, int]] = {}
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if stat.S_IMODE(found.st_mode) & OTHERS_WRITE:
+            status = os.fstat(file.fileno())
+            if stat.S_IMODE(status.st_mode) & OTHERS_WRITE:
                 raise OSError(f"{path}: others may write to it")
             if file.read(len(_MAGIC)) != _MAGIC:
                 raise ValueError(f"{path}: not a pack")
@@ -43,7 +43,7 @@ class Pack:
         return len(self._index)
 
     def read(self, key: str) -> bytes | None:
-        """A record; None if there is none."""
+        """Return a record; None if there is none."""
         place = self._index.get(bytes.fromhex(key))
         if place is None:
             return None
@@ -55,7 +55,7 @@ class Pack:
 
 
 def write(path: Path, records: dict[str, bytes]) -> None:
-    """Write a pack: the same records give the same bytes."""
+    """Write a pack; the same records give the same bytes."""
     keys = sorted(records)
     at = len(_MAGIC) + _COUNT.size + len(keys) * _ROW.size
     rows, bodies = [], []
@@ -70,13 +70,13 @@ def write(path: Path, records: dict[str, bytes]) -> None:
 
 @cache
 def shipped() -> tuple[Pack, ...]:
-    """Packs of this installation that this processor can use, the most able first."""
+    """Return the packs of this installation that this processor can use, the highest level first."""
     if target.level_of_build() is not None or os.environ.get("STICKSLIP_SHIPPED", "1") == "0":
         return ()
-    found = []
+    packs = []
     for level in target.levels_of_host() if FOLDER.is_dir() else ():
         try:
-            found.append(Pack(FOLDER / f"{level}.pack", level))
+            packs.append(Pack(FOLDER / f"{level}.pack", level))
         except (OSError, ValueError, struct.error):
             continue
-    return tuple(found)
+    return tuple(packs)

@@ -1,4 +1,4 @@
-"""Numba's compiler up to LLVM code, with names that are the same in every process."""
+"""Numba's compiler up to LLVM code, with symbols that are the same in every process."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ class Lowering(_FunctionCompiler):  # type: ignore[misc]
     """Numba's compiler up to LLVM code."""
 
     def __init__(self, function: Any, description: Any, options: dict[str, Any], forward: bool):
-        """forward: variables among the indices of the function are never negative."""
+        """forward: no variable index of the function is negative."""
         super().__init__(function, description, options, {}, _Pipeline)
         self._forward = forward
 
     def flags(self) -> Any:
-        """Of a compilation that emits nothing."""
+        """Return the flags of a compilation without emission."""
         flags: Any = compiler.Flags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
@@ -39,10 +39,10 @@ class Lowering(_FunctionCompiler):  # type: ignore[misc]
 
 
 class _Pipeline(compiler.Compiler):  # type: ignore[misc]
-    """Numba's stages of compilation, for functions that have the same name in LLVM code in every process."""
+    """Numba's stages of compilation, with the same function name in LLVM code in every process."""
 
     def compile_extra(self, func: Any) -> Any:
-        """The result for one function."""
+        """Return the result for one function."""
         self.state.func_id = bytecode.FunctionIdentity.from_function(func)
         number = target.number(func)
         if number is not None:
@@ -53,7 +53,7 @@ class _Pipeline(compiler.Compiler):  # type: ignore[misc]
         return self._compile_bytecode()
 
     def define_pipelines(self) -> Any:
-        """Numba's, with a look at what is written before code is lowered, and our lowering."""
+        """Return Numba's pipeline with an analysis of written arguments and with `ShortLower`."""
         (manager,) = super().define_pipelines()
         manager.add_pass_after(_Writes, AnnotateTypes)
         manager.passes = [
@@ -65,7 +65,7 @@ class _Pipeline(compiler.Compiler):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _Writes(AnalysisPass):  # type: ignore[misc]
-    """Looks which arguments are written."""
+    """Analysis of the arguments that are written."""
 
     _name = "stickslip_writes"
 
@@ -73,18 +73,18 @@ class _Writes(AnalysisPass):  # type: ignore[misc]
         AnalysisPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Leave the answer with the library."""
+        """Store the result in the library."""
         state.library.written = arguments_written(state.func_ir, state.typemap)
         return False
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc]
-    """Numba's, of functions that count no references to what their callers hold."""
+    """Numba's lowering pass, with `ShortLower`."""
 
     _name = "stickslip_lowering"
 
     @property
     def lowering_class(self) -> Any:
-        """What makes LLVM code."""
+        """Class that emits LLVM code."""
         return ShortLower

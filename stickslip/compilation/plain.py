@@ -1,4 +1,4 @@
-"""Kernels as Numba compiles them by itself, kept in the same store."""
+"""Kernels compiled by Numba itself, cached in the same store."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +16,15 @@ from stickslip.compilation.packs import shipped
 from stickslip.compilation.store import store, unless_broken
 
 OPTIONS = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
-"""Of all kernels: 0/0 is NaN, sums are not reordered."""
+"""Numba's options of all kernels: 0/0 is NaN, sums are not reordered."""
 
 
 class KernelType(types.Dispatcher):  # type: ignore[misc]
-    """Type of a kernel that kernels take as an argument. The type says all: its values are empty, where
-    Numba's hold an address of this process, and code with such an address cannot be kept."""
+    """Type of a kernel as an argument of kernels. The type determines the kernel and its values are empty.
+
+    Values of Numba's own type hold an address in this process, and code with such an address cannot be
+    stored.
+    """
 
 
 register_model(KernelType)(models.OpaqueModel)
@@ -33,13 +36,13 @@ def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def retype(kernel: CPUDispatcher) -> None:
-    """Let Numba know a kernel that a kernel names by its own type."""
+    """Register a kernel that other kernels refer to by name with its `KernelType`."""
     kernel.typingctx._remove_global(kernel)
     kernel.typingctx.insert_global(kernel, kernel._numba_type_)
 
 
 class PlainKernel(CPUDispatcher):  # type: ignore[misc]
-    """A kernel as Numba compiles it by itself, kept in the same store: with versions that were not tested."""
+    """A kernel compiled by Numba itself and cached in the store, for untested versions of Numba."""
 
     def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
         super().__init__(function, targetoptions={**OPTIONS, "no_cfunc_wrapper": True, "nogil": release_lock})
@@ -48,7 +51,7 @@ class PlainKernel(CPUDispatcher):  # type: ignore[misc]
         retype(self)
 
     def compile(self, sig: Any) -> Any:
-        """What Python calls for a signature."""
+        """Return the entry point of a signature for Python."""
         with global_compiler_lock, objects_in_c():
             return super().compile(sig)
 
@@ -58,12 +61,12 @@ class PlainKernel(CPUDispatcher):  # type: ignore[misc]
 
     @property
     def is_emitted(self) -> bool:
-        """Whether some signature can be called without compilation."""
+        """Whether at least one signature is compiled for calls from Python."""
         return bool(self.overloads)
 
 
 class PlainCache:
-    """Results of Numba's own compilation in the store, as Numba asks for them."""
+    """Cache of results of Numba's own compilation in the store, with the interface of Numba's caches."""
 
     cache_path = None
 
@@ -71,7 +74,7 @@ class PlainCache:
         self._function = function
 
     def load_overload(self, sig: Any, context: Any) -> Any:
-        """What was kept; None if there is nothing, or it is damaged."""
+        """Return the stored result; None if there is none, or it is damaged."""
         content = None
         for pack in shipped():
             key = self._key(sig, pack.level)
@@ -84,7 +87,7 @@ class PlainCache:
         return unless_broken(lambda: compiler.CompileResult._rebuild(context, *records.anything(content)))
 
     def save_overload(self, sig: Any, result: Any) -> None:
-        """Keep it, where it holds in other processes."""
+        """Store a result, if it is valid in other processes."""
         key = self._key(sig)
         if key is not None and not result.lifted and not result.library.has_dynamic_globals:
             unless_broken(lambda: store().write(key, records.pack(list(result._reduce()))))

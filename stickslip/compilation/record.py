@@ -1,6 +1,7 @@
-"""What is kept of a compiled kernel: code for callers (`Lowered`), machine code for Python (`Entry`).
+"""Records of compiled kernels: code for callers (`Lowered`) and machine code for Python (`Entry`).
 
-Records are pickled, and pickle runs what it reads: they are read from places only that nobody else writes to.
+Records are pickled, and unpickling can execute code: they are read only from places to which no other user
+writes.
 """
 
 import pickle
@@ -11,44 +12,44 @@ from numba.core.serialize import dumps
 
 
 class Head(NamedTuple):
-    """What any use of a kernel needs to know."""
+    """Data of a kernel for both kinds of records."""
 
     name: str
-    """Of its code."""
+    """Name of the code."""
     descriptor: Any
     """Numba's descriptor of the function."""
     environment: Any
-    """Python objects that it uses."""
+    """Python objects of the function."""
     signature: Any
     """Numba's signature."""
     writes: tuple[bool, ...]
-    """Of each argument, whether the kernel writes to it."""
+    """Whether the kernel writes to each argument."""
 
 
 class Lowered(NamedTuple):
-    """Code that other kernels are linked with."""
+    """Lowered code, to be linked with other kernels."""
 
     head: Head
     bitcode: bytes
-    """LLVM module of the kernel alone."""
+    """LLVM module of the kernel without its callees."""
     environments: list[Any]
-    """Python objects of the functions in it."""
+    """Python objects of the functions of the module."""
     callees: list[tuple[str, str, tuple[Any, ...]]]
-    """Kernels that it calls: module, name, and types of arguments."""
+    """Called kernels: module, name, and types of arguments."""
 
 
 class Entry(NamedTuple):
-    """Machine code, and what loading it needs."""
+    """Machine code, and the data needed to load it."""
 
     head: Head
     code: bytes
     """Object file in the format of the platform."""
     symbols: list[str]
-    """Names that it defines."""
+    """Symbols that it defines."""
     expected: list[str]
-    """Names that must be known before it is loaded."""
+    """Symbols that must be defined before it is loaded."""
     environments: list[Any]
-    """Python objects of all functions in it."""
+    """Python objects of all functions of the code."""
     constants: list[Any]
     """Python objects of the kernel and its wrapper."""
 
@@ -57,29 +58,29 @@ _ENTRY, _LOWERED, _PLAIN = b"E", b"L", b"P"
 
 
 def is_called(content: bytes) -> bool:
-    """Whether a record is of what Python calls, not of code for callers alone."""
+    """Return whether a record has code for calls from Python."""
     return content[:1] in (_ENTRY, _PLAIN)
 
 
 def pack(content: Any) -> bytes:
-    """Anything of the above as bytes."""
+    """Return an `Entry`, a `Lowered`, or a result of Numba as bytes."""
     kind = _ENTRY if isinstance(content, Entry) else _LOWERED if isinstance(content, Lowered) else _PLAIN
     plain = [tuple(part) if isinstance(part, Head) else part for part in content]
     return kind + zlib.compress(dumps(plain), 3)
 
 
 def lowered(content: bytes) -> Lowered:
-    """`Lowered` from bytes."""
+    """Return the `Lowered` of a record."""
     head, *rest = pickle.loads(zlib.decompress(content[1:]))
     return Lowered(Head(*head), *rest)
 
 
 def entry(content: bytes) -> Entry:
-    """`Entry` from bytes."""
+    """Return the `Entry` of a record."""
     head, *rest = pickle.loads(zlib.decompress(content[1:]))
     return Entry(Head(*head), *rest)
 
 
 def anything(content: bytes) -> Any:
-    """What Numba itself makes of a function, from bytes."""
+    """Return Numba's own result of a compilation from a record."""
     return pickle.loads(zlib.decompress(content[1:]))

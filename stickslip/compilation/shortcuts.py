@@ -1,7 +1,7 @@
-"""What Numba does again and again for every kernel, done once: the same code in less time.
+"""Faster replacements of functions of Numba that repeat the same work for every kernel.
 
-Each function here stands for one of Numba's and gives the same answer. They are in place while kernels are
-compiled, under the compiler's lock.
+Each function here replaces one of Numba's and gives the same result. The replacements are active while
+kernels are compiled, under the compiler's lock.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,16 @@ _process = PostProcessor.run
 _find_function = BaseContext.get_function
 _extract = IRBuilder.extract_value
 _KNOWN: dict[int, tuple[Any, dict[Any, Any]]] = {}
-"""Of each function by its number in this process: itself, kept alive, and signatures by arguments."""
+"""For each function, by id: the function, to keep it alive, and its signatures by types of arguments."""
 _MISSING: set[tuple[Any, ...]] = set()
-"""Operations with types of arguments for which Numba has no code of its own."""
+"""Operations and types of arguments for which Numba has no implementation."""
 _WITHOUT_VARIABLES = frozenset({str, int, float, bool, type(None), ir.Loc, type(len), type(_call_type)})
-"""Types of what is in statements and holds no variable."""
+"""Types of parts of statements that contain no variables."""
 
 
 @contextmanager
 def shortcuts() -> Iterator[None]:
-    """Functions of Numba that take most of its time are replaced inside."""
+    """Context in which the slowest functions of Numba's compiler are replaced."""
     ours = (
         (BaseFunction, "get_call_type", _known_call_type),
         (NRTContext, "get_meminfos", _memory),
@@ -54,12 +54,12 @@ def shortcuts() -> Iterator[None]:
 
 
 def _refuse_shapes(source: Any, target: Any) -> None:
-    """End an assignment of an array to a part of one that has another shape."""
+    """Raise ValueError for an assignment of an array to part of an array of another shape."""
 
 
 @overload(_refuse_shapes)  # type: ignore[untyped-decorator]
 def _code_of_refusal(source: Any, target: Any) -> Any:
-    """Without the shapes: Numba's message with them, compiled, is as much work as a dozen kernels."""
+    """Return the code of `_refuse_shapes`; Numba's, with the shapes, takes as long as a dozen kernels."""
 
     def refuse(source: Any, target: Any) -> None:
         raise ValueError("an array is assigned to a part of an array that has another shape")
@@ -68,66 +68,68 @@ def _code_of_refusal(source: Any, target: Any) -> Any:
 
 
 def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """Signature of a call: a function tries its templates once for the same types of arguments."""
+    """Return the signature of a call; a function tries its templates once for each types of arguments."""
     if kws:
         return _call_type(self, context, args, kws)
     _, known = _KNOWN.setdefault(id(self), (self, {}))
     key = tuple(args)
     if key in known:
-        found, code = known[key]
-        self._impl_keys[found.args] = code  # others may have compiled it with other options since
-        return found
-    made: Any = _call_type(self, context, args, kws)
-    if made.is_precise() and all(argument.is_precise() for argument in key):
-        known[key] = made, self._impl_keys[made.args]
-    return made
+        known_signature, code = known[key]
+        self._impl_keys[known_signature.args] = (
+            code  # it may have been compiled with other options in the meantime
+        )
+        return known_signature
+    signature: Any = _call_type(self, context, args, kws)
+    if signature.is_precise() and all(argument.is_precise() for argument in key):
+        known[key] = signature, self._impl_keys[signature.args]
+    return signature
 
 
 def _memory(self: Any, builder: Any, ty: Any, val: Any) -> list[Any]:
-    """Counted memory of a value: no code is made for members that have none."""
+    """Return the counted memory of a value, without code for members that have none."""
     model = self._context.data_model_manager[ty]
-    found = [(ty, model.get_nrt_meminfo(builder, val))] if model.has_nrt_meminfo() else []
+    memory = [(ty, model.get_nrt_meminfo(builder, val))] if model.has_nrt_meminfo() else []
     if _is_counted(model):
         for kind, getter in model.traverse(builder):
             if _is_counted(self._context.data_model_manager[kind]):
-                found += self.get_meminfos(builder, kind, getter(val))
-    return found
+                memory += self.get_meminfos(builder, kind, getter(val))
+    return memory
 
 
 @cache
 def _is_counted(model: Any) -> bool:
-    """Whether values hold counted memory."""
+    """Return whether values have counted memory."""
     return bool(model.contains_nrt_meminfo())
 
 
 def _variables(self: Any, value: Any) -> list[Any]:
-    """Variables in a statement, an expression, or a part of one."""
-    found: list[Any] = []
-    _add_variables(value, found)
-    return found
+    """Return the variables in a statement, an expression, or a part of one."""
+    variables: list[Any] = []
+    _add_variables(value, variables)
+    return variables
 
 
-def _add_variables(value: Any, found: list[Any]) -> None:
+def _add_variables(value: Any, variables: list[Any]) -> None:
     kind = type(value)
     if kind is ir.Var:
-        found.append(value)
+        variables.append(value)
     elif kind in _WITHOUT_VARIABLES:
         return
     elif kind is ir.Expr:
         for part in value._kws.values():
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif kind is dict:
         for part in value.values():
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif isinstance(value, list | tuple):
         for part in value:
-            _add_variables(part, found)
+            _add_variables(part, variables)
     elif isinstance(value, ir.Inst):
-        found.extend(value.list_vars())
+        variables.extend(value.list_vars())
 
 
 def _processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Order after a pass over the code: where variables live is found when it is asked for."""
+    """Update a function after a pass; lifetimes of variables are computed only when needed."""
     code = self.func_ir
     if code.is_generator:
         _process(self, emit_dels, extend_lifetimes)
@@ -140,7 +142,7 @@ def _processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = Fals
 
 
 def _implementation(self: Any, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-    """Code of an operation: an element at a constant place has none, and is asked for again and again."""
+    """Return the implementation of an operation; remember those without one, such as constant indices."""
     if not isinstance(fn, str):
         return _find_function(self, fn, sig, _firstcall)
     key = fn, sig.args, sig.return_type
@@ -154,15 +156,16 @@ def _implementation(self: Any, fn: Any, sig: Any, _firstcall: bool = True) -> An
 
 
 def _extracted(self: Any, agg: Any, idx: Any, name: str = "") -> Any:
-    """Part of a structure: what was put there, where the code that did it is at hand."""
+    """Extract a part of a structure; if the instruction that inserted it is known, return the value
+    itself."""
     place = list(idx) if isinstance(idx, tuple | list) else [idx]
     while place:
         if isinstance(agg, InsertValue):
-            put = list(agg.indices)
-            if put == place[: len(put)]:
-                agg, place = agg.value, place[len(put) :]
-            elif place == put[: len(place)]:
-                break  # a part that was put together piece by piece
+            inserted_at = list(agg.indices)
+            if inserted_at == place[: len(inserted_at)]:
+                agg, place = agg.value, place[len(inserted_at) :]
+            elif place == inserted_at[: len(place)]:
+                break  # a part that was inserted piece by piece
             else:
                 agg = agg.aggregate
         elif (

@@ -1,8 +1,8 @@
-"""Where machine code is kept: one file a kernel and signature, named by its content's key.
+"""Cache of machine code: one file per kernel and signature, named by a key of its inputs.
 
-The folder is that of the user's cache (`~/.cache/stickslip/kernels` on Linux), or `NUMBA_CACHE_DIR`. A name
-tells everything that the code was made from (`target.py`), so that clones, installations and test workers
-share files. Code is loaded and run: a folder or file that others own or may write to is not used.
+The folder is in the user's cache (`~/.cache/stickslip/kernels` on Linux), or in `NUMBA_CACHE_DIR`. The key
+depends on all inputs of the code (`target.py`), so that clones, installations and test workers share files.
+Since code is loaded and executed, folders and files that others own or may write to are not used.
 """
 
 import hashlib
@@ -23,42 +23,42 @@ from stickslip.interrupts import interrupt_behind
 
 try:
     import fcntl
-except ImportError:  # Windows: kernels met by two processes at once are compiled by both
+except ImportError:  # Windows: two processes may compile the same kernel at the same time
     fcntl = None  # type: ignore[assignment]
 
 MOST_BYTES = 2**30
-"""Of all files together; beyond it those that were not used for longest are removed."""
+"""Largest total size of the files [bytes]; beyond it the least recently used ones are removed."""
 KEPT_SHARE = 0.75
-"""Of that size, what is kept when files are removed."""
+"""Share of MOST_BYTES that remains after files are removed [-]."""
 LONGEST_WAIT = 600.0
-"""For another process that compiles the same kernel [s]; after it both compile."""
+"""Longest wait for another process that compiles the same kernel [s]; after it both compile."""
 USED_AGAIN = 86_400.0
-"""A file's time of use is noted once in so long [s]."""
+"""Interval at which the time of use of a file is updated [s]."""
 TRACE = os.environ.get("STICKSLIP_TRACE", "0") != "0"
-"""Whether failures of the store are raised, for work on this room."""
+"""Whether failures of the store are raised, for debugging."""
 OTHERS_WRITE = 0o022
-"""Permissions that let others put code into a folder."""
+"""Permission bits that let other users write."""
 _MAGIC = b"stickslip kernel 1\n"
 _DIGEST = 32
 
 
 class Store:
-    """Records by key in one folder. Nothing here raises: what cannot be kept is compiled again."""
+    """Records by key in one folder. Methods raise no OSError: records that are not stored are recompiled."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        """Where the files are."""
+        """Folder of the files."""
         self._checked: dict[Path, bool] = {}
 
     def read(self, key: str) -> bytes | None:
-        """A record; None if there is none, it is damaged, or others could have written it."""
+        """Return a record; None if there is none, it is damaged, or others could have written it."""
         path = self._path(key)
         try:
             if not self._is_private(path.parent):
                 return None
             with path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                if not _is_ours(found):
+                status = os.fstat(file.fileno())
+                if not _is_ours(status):
                     return None
                 content = file.read()
             head = len(_MAGIC) + _DIGEST
@@ -68,7 +68,7 @@ class Store:
                 or content[len(_MAGIC) : head] != hashlib.sha256(record).digest()
             ):
                 return None
-            if time.time() - found.st_mtime > USED_AGAIN:
+            if time.time() - status.st_mtime > USED_AGAIN:
                 with suppress(OSError):
                     os.utime(path)
             return record
@@ -76,7 +76,7 @@ class Store:
             return None
 
     def write(self, key: str, record: bytes) -> None:
-        """Keep a record: readers see the whole file or none, whoever else writes it."""
+        """Store a record atomically: readers see the complete file or none."""
         path = self._path(key)
         with suppress(OSError):
             if not self._is_private(path.parent, make=True):
@@ -93,9 +93,9 @@ class Store:
 
     @contextmanager
     def turn(self, key: str) -> Iterator[None]:
-        """Alone with this key among all processes; where no lock can be had, without one.
+        """Context with exclusive access to a key among all processes; without a lock if none is available.
 
-        A lock of POSIX: it goes with the process that holds it, however that ends.
+        The lock is a POSIX lock, which is released when its process ends for any reason.
         """
         path = self._path(key).parent
         try:
@@ -112,16 +112,16 @@ class Store:
             yield
 
     def files(self) -> list[tuple[float, int, Path]]:
-        """(time of last use, bytes, path) of every record, the oldest first."""
-        found = []
+        """Return (time of last use, bytes, path) of every record, the oldest first."""
+        records = []
         for path in self.folder.glob("??/*.kernel"):
             with suppress(OSError):
                 stat = path.stat()
-                found.append((stat.st_mtime, stat.st_size, path))
-        return sorted(found)
+                records.append((stat.st_mtime, stat.st_size, path))
+        return sorted(records)
 
     def trim(self) -> None:
-        """Remove what was not used for longest, where all files together are too large."""
+        """Remove the least recently used files if all together are too large; checked every 64 calls."""
         self._since = getattr(self, "_since", 0) + 1
         if self._since % 64 != 1:
             return
@@ -137,7 +137,7 @@ class Store:
                 return
 
     def clear(self) -> tuple[int, int]:
-        """Remove every record; (how many there were, their bytes)."""
+        """Remove all records; return their number and total size [bytes]."""
         files = self.files()
         for folder in self.folder.glob("??"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +148,7 @@ class Store:
         return self.folder / key[:2] / f"{key}.kernel"
 
     def _is_private(self, folder: Path, *, make: bool = False) -> bool:
-        """Whether nobody else may write to a folder of this store; it is made where there is none."""
+        """Return whether no other user may write to a folder of this store; make: create it if missing."""
         known = self._checked.get(folder)
         if known is not None:
             return known
@@ -164,19 +164,19 @@ class Store:
 
 
 def user_store() -> Store:
-    """That of the user, wherever it is to be."""
-    given = str(getattr(config, "CACHE_DIR", ""))
-    return Store(Path(given or AppDirs(appname="stickslip", appauthor=False).user_cache_dir) / "kernels")
+    """Return the store of the user, in its configured folder."""
+    folder = str(getattr(config, "CACHE_DIR", ""))
+    return Store(Path(folder or AppDirs(appname="stickslip", appauthor=False).user_cache_dir) / "kernels")
 
 
 @cache
 def store() -> Store:
-    """Where this process keeps kernels."""
+    """Return the store of this process."""
     return user_store()
 
 
 def unless_broken(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What `work` with records gives, None if it fails; an interrupt within it is no failure."""
+    """Return the result of `work`, None if it raises an exception; interrupts are raised."""
     try:
         return work(*arguments)
     except Exception as error:  # a damaged record raises anything
@@ -189,12 +189,12 @@ def unless_broken(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _is_ours(stat: os.stat_result) -> bool:
-    """Whether the user alone may write to it."""
+    """Return whether only this user may write to a file or folder."""
     return not hasattr(os, "getuid") or (stat.st_uid == os.getuid() and not stat.st_mode & OTHERS_WRITE)
 
 
 def _locked(file: int) -> bool:
-    """Whether the lock is taken now, or is none to wait for."""
+    """Try to lock a file; return whether it is locked, or the file system has no locks."""
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What machine code depends on besides its source: versions, settings, and the processor."""
+"""Inputs of machine code other than its source: versions, settings, and the processor."""
 
 import hashlib
 import platform
@@ -16,19 +16,19 @@ from numba.core.registry import cpu_target
 from stickslip.compilation import source
 
 FORMAT = 11
-"""Of records; a change makes all stored ones unknown."""
+"""Version of the format of records; a change invalidates all stored ones."""
 SETTINGS = (
     "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
     "USING_SVML", "LLVM_REFPRUNE_PASS",
 )  # fmt: skip
-"""Numba's settings that change machine code. `ENABLE_AVX` does so by the features of `host` alone: it follows
-from the name of the processor, and keys of a level must not."""
+"""Numba's settings that change machine code. `ENABLE_AVX` is not among them: it acts through the features in
+`host`, and keys of a level must not depend on it."""
 LEVELS = {
     "x86-64-v3": "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3 xsave",
     "x86-64-v2": "cx16 popcnt sse3 sse4.1 sse4.2 ssse3",
     "generic": "",
 }
-"""Processors that wheels are made for, by LLVM's name, the most able first, and the features each must have.
+"""Levels of processors of wheels, by LLVM's name, the highest first, and the features that each requires.
 
 Those of x86-64 are the levels of its ABI supplement; `generic` is any processor of the architecture.
 """
@@ -36,7 +36,7 @@ Those of x86-64 are the levels of its ABI supplement; `generic` is any processor
 
 @cache
 def toolchain() -> tuple[Any, ...]:
-    """Versions and settings of everything that takes part in compilation."""
+    """Return versions and settings of all tools of the compilation."""
     settings = tuple(f"{name}={getattr(config, name, None)}" for name in SETTINGS)
     versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__
     return FORMAT, *versions, sys.platform, platform.machine().lower(), *settings
@@ -44,14 +44,14 @@ def toolchain() -> tuple[Any, ...]:
 
 @cache
 def host() -> str:
-    """The processor that kernels are compiled for in this process."""
+    """Return the name and features of this processor, as Numba compiles for it."""
     return " ".join(str(part) for part in cpu_target.target_context.codegen().magic_tuple())
 
 
 def levels_of_host() -> list[str]:
-    """Names of the levels that this processor has, the most able first.
+    """Return the names of the levels that this processor supports, the highest first.
 
-    Numba uses no AVX on some processors that have it (`NUMBA_ENABLE_AVX`): they have no level with AVX here.
+    Processors on which Numba does not use AVX (`NUMBA_ENABLE_AVX`) support no level with AVX.
     """
     features = llvmlite.binding.get_host_cpu_features()
     if not config.ENABLE_AVX:
@@ -65,24 +65,24 @@ def levels_of_host() -> list[str]:
 
 
 def level_of_build() -> str | None:
-    """The level that `NUMBA_CPU_NAME` asks for; None where kernels are compiled for this very processor."""
+    """Return the level set by `NUMBA_CPU_NAME`; None if kernels are compiled for this processor."""
     name = str(config.CPU_NAME or "")
     return name if name in LEVELS and not config.CPU_FEATURES else None
 
 
 def number(function: Any) -> int | None:
-    """Number of a function among versions of its source, the same in every process; None if it has none."""
+    """Return a number from the source of a function, the same in every process; None if it has no digest."""
     digest = _digest(function)
     return None if digest is None else int(digest[:12], 16)
 
 
 def processor() -> str:
-    """What kernels are compiled for in this process: a level, or this very processor."""
+    """Return the target of compilation in this process: a level, or this processor."""
     return level_of_build() or host()
 
 
 def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str) -> str | None:
-    """Name of the machine code of a kernel; None where no name can be given that holds elsewhere."""
+    """Return the key of the machine code of a kernel; None if no key would be valid in other processes."""
     digest = _digest(function)
     if digest is None:
         return None
@@ -96,25 +96,25 @@ def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str)
 
 
 def _digest(function: Any) -> str | None:
-    """Of the source of a function that is found by its module and name; None for others."""
+    """Return the source digest of a function that is importable by module and name; None for others."""
     path = Path(function.__code__.co_filename)
-    found = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
-    return source.digest(path) if found else None
+    is_importable = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
+    return source.digest(path) if is_importable else None
 
 
 def _spelling(kind: Any) -> str | None:
-    """A type by a name that is the same in every process; None where it has none."""
+    """Return a name of a type that is the same in every process; None if there is none."""
     if isinstance(kind, types.Dispatcher):
         function = kind.dispatcher.py_func
         digest = _digest(function)
         return None if digest is None else f"{function.__module__}.{function.__qualname__} {digest}"
     if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
         parts = [_spelling(part) for part in kind]
-        made_of = getattr(kind, "instance_class", tuple)
+        tuple_class = getattr(kind, "instance_class", tuple)
         return (
             None
             if None in parts
-            else f"{made_of.__module__}.{made_of.__qualname__}({', '.join(map(str, parts))})"
+            else f"{tuple_class.__module__}.{tuple_class.__qualname__}({', '.join(map(str, parts))})"
         )
     text = str(kind)
     return None if " at 0x" in text else text

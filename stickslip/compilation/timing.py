@@ -1,4 +1,4 @@
-"""Compilation kept apart from the work that it serves."""
+"""Time of compilation, separate from the time of the work."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ if JIT:
 
 
 class Compilation:
-    """Seconds spent compiling kernels, or loading them from where they are kept, inside a `with`."""
+    """Context that measures the time of compiling kernels, or of loading them from the store."""
 
     __slots__ = ("_listener", "seconds")
 
@@ -33,8 +33,10 @@ class Compilation:
 
 
 def timed(kernel: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
-    """(result, seconds of the call, seconds of its compilation); cheap for a compiled kernel. A function that
-    calls kernels is taken like a kernel that is to be compiled."""
+    """Return (result, time of the call without compilation [s], time of compilation [s]).
+
+    The overhead is small for compiled kernels.
+    """
     if not JIT or getattr(kernel, "is_emitted", False):
         start = time.perf_counter()
         result = kernel(*arguments)

@@ -1,7 +1,7 @@
-"""Which arguments a kernel writes to, read off Numba's intermediate code.
+"""Analysis of the arguments that a kernel writes to, from Numba's intermediate code.
 
-Kernels have one signature for arrays that may be written and for those that may not: machine code is the
-same for both. So it is checked here, once a kernel, that no kernel writes to an array that is read-only.
+Kernels have one signature for writable and for read-only arrays, since the machine code is the same. This
+analysis, made once per kernel, allows writes to read-only arrays to be rejected.
 """
 
 from typing import Any
@@ -13,11 +13,11 @@ _VIEWS = ("getitem", "static_getitem", "getattr", "cast", "exhaust_iter")
 
 
 def arguments_written(code: Any, kinds: dict[str, Any]) -> tuple[bool, ...]:
-    """Of each argument, whether it, or a view of it, is assigned to, here or in a kernel that is called.
+    """Return for each argument whether the kernel, or one that it calls, assigns to it or to a view of it.
 
-    code: Numba's, with types (`kinds`) of all variables. Arrays inside tuples are not followed.
+    code: Numba's intermediate code; kinds: types of all variables. Arrays inside tuples are not followed.
     """
-    sources: dict[str, set[int]] = {}  # of each variable: the arguments whose memory it may share
+    sources: dict[str, set[int]] = {}  # variable -> arguments whose memory it may share
     written: set[int] = set()
     called: dict[str, Any] = {}  # variables that hold kernels
     statements = [each for block in code.blocks.values() for each in block.body]
@@ -39,7 +39,7 @@ def _follow(
     called: dict[str, Any],
     written: set[int],
 ) -> None:
-    """What one assignment says."""
+    """Update sources, called and written with one assignment."""
     name, value = assignment.target.name, assignment.value
     kind = kinds.get(name)
     if isinstance(kind, types.Dispatcher):

@@ -1,4 +1,4 @@
-"""Where bodies touch: spheres by a grid, every other shape by MuJoCo, contacts with lasting ids."""
+"""Contact detection: spheres and planes by a grid, other shapes by MuJoCo; contacts with persistent ids."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Where shapes end: whether a place is on a shape, or beyond the borders of its features."""
+"""Borders of shapes: tests whether a point of a feature's surface belongs to the shape."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,13 @@ from stickslip.kernels.bodies.fields import Field, surface
 from stickslip.state import Array
 
 BORDER = 1e-9
-"""Share of the size of a shape by which a place may be off it."""
+"""Tolerance of these tests, relative to the size of the shape [-]; heuristic."""
 Within = Callable[[Array], bool]
-"""Whether something is within borders."""
+"""Test of a point [m], shape (3,), in the frame of the body."""
 
 
 def borders_of(features: ShapeFeatures) -> list[Within]:
-    """Whether a place in the frame of its body [m], shape (3,), is on the surface of a shape or in it, but
-    for `BORDER` of its size; of each shape."""
+    """Return a test for each shape: whether a point is on or in the shape, to `BORDER` of its size."""
     return [_border(features, s) for s in range(len(features.family))]
 
 
@@ -27,9 +26,9 @@ def _border(features: ShapeFeatures, s: int) -> Within:
     if family == CORE and last[FACE] > first[FACE]:
         normals = features.normal[first[FACE] : last[FACE]]
         start = features.ring[features.ring_start[first[FACE] : last[FACE]]]
-        most = np.einsum("ij,ij->i", normals, start) + r + BORDER * np.abs(corners).max()
-        return lambda place: bool((normals @ (A.T @ (place - x)) <= most).all())
-    if family == CORE and len(corners) == 2:  # a capsule: its caps are features of their own
+        offset = np.einsum("ij,ij->i", normals, start) + r + BORDER * np.abs(corners).max()
+        return lambda place: bool((normals @ (A.T @ (place - x)) <= offset).all())
+    if family == CORE and len(corners) == 2:  # a capsule, whose caps are separate features
         half = 0.5 * float(corners[1, 2] - corners[0, 2])
         return lambda place: bool(_to_axis(A.T @ (place - x), half) <= r + BORDER * (half + r))
     if family == CYLINDER:
@@ -56,5 +55,5 @@ def _border(features: ShapeFeatures, s: int) -> Within:
 
 
 def _to_axis(p: Array, half: float) -> float:
-    """Distance of p (3,) from the line along z that is `half` long either way [m]."""
+    """Distance of p (3,) from the segment -half <= z <= half of the z axis [m]."""
     return float(np.hypot(np.hypot(p[0], p[1]), max(abs(p[2]) - half, 0.0)))

@@ -1,4 +1,4 @@
-"""Contacts as arrays, with ids that last while the contact does."""
+"""Contacts as arrays, with persistent identifiers."""
 
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,22 +11,22 @@ from stickslip.state import Array, IntArray
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactSet:
-    """Contacts of shapes that touch or are about to, sorted by id. Normals point from the second body to the
-    first.
+    """Contacts of shapes whose gap is at most the margin of detection, sorted by id. Normals point from the
+    second body to the first.
 
-    id = (s ns + t) SLOTS + slot, where s < t are the two shapes (in the order of `shape` and
-    `body`), ns is their number, and slot is a number that a contact keeps from step to step.
+    id = (s ns + t) SLOTS + slot, where s < t are the indices of the two shapes (in the order of `shape` and
+    `body`), ns is the number of shapes, and slot is a number that a contact keeps from step to step.
     In steps of the variational scheme a plane is always the second shape; ids are the same.
     """
 
     id: IntArray
-    """[-], shape (nc,), increasing."""
+    """Identifiers [-], shape (nc,), increasing."""
     shape: IntArray
     """First and second shape [-], shape (nc, 2)."""
     body: IntArray
     """First and second body [-], shape (nc, 2)."""
     point: Array
-    """Midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
+    """Point midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
     frame: Array
     """Rows n, t1, t2, right-handed: n from the second body to the first; inertial frame [-], shape
     (nc, 3, 3)."""
@@ -43,10 +43,13 @@ Rows = TypeVar("Rows", bound=Any)
 
 
 def joined(first: Rows, second: Rows) -> tuple[Rows, IntArray]:
-    """The rows of two sets of contacts, sorted by id, and where each was; no id may be in both."""
+    """Return the union of two sets of contacts, sorted by id, and the sorting permutation.
+
+    The sets must not have an id in common.
+    """
     if not len(first) or not len(second):
-        found = first if len(first) else second
-        return found, np.arange(len(found))
+        only = first if len(first) else second
+        return only, np.arange(len(only))
     order = np.argsort(np.concatenate((first.id, second.id)), kind="stable")
     names = type(first).__slots__
     both = (np.concatenate((getattr(first, name), getattr(second, name)))[order] for name in names)

@@ -1,4 +1,4 @@
-"""Where the bodies of a world touch: spheres and planes by the grid, all else by the general narrow phase."""
+"""Contacts of a world: spheres and planes by the grid, other shapes by MuJoCo's narrow phase."""
 
 import math
 from contextlib import nullcontext
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class NoWarnings(nullcontext[None]):
-    """In place of MuJoCo's warnings where it is not called."""
+    """Stand-in for `Warnings` in worlds that do not use MuJoCo."""
 
     found = ()
 
 
 NO_WARNINGS = NoWarnings()
+"""The one instance of `NoWarnings`."""
 
 
 class Detector:
-    """Workspace for the contacts of one world. It stores no physical state: the same q gives the same
-    bytes.
-    """
+    """Detector for the contacts of one world. It stores no physical state: equal q give bitwise equal
+    contacts."""
 
     def __init__(self, world: World):
         if not isinstance(world, World):
@@ -50,7 +50,7 @@ class Detector:
         self._general = GeneralDetector(world)
 
     def find(self, q: Array, margin: float) -> ContactSet:
-        """All contacts with gap <= margin [m] at q, shape (7 n,), sorted by id."""
+        """Return all contacts with gap <= margin [m] at q, shape (7 n,), sorted by id."""
         n = len(self._names)
         if q.shape != (7 * n,):
             raise ModelError(f"q has shape {q.shape}, expected ({7 * n},): {n} bodies")
@@ -64,10 +64,11 @@ class Detector:
         return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))[0]
 
     def compiled(self) -> tuple[Any, Any, Any] | None:
-        """A finder of `kernels/steps/detection.py`, its data, and the data of spheres beside other shapes,
-        which is None without any; None if there is no finder.
+        """Return a search function of `kernels/steps/detection.py` and its data, for compiled steps.
 
-        The data are those of now, and last as long as this detector: after a `find` they may be others.
+        The third entry is the data of the sphere grid in worlds that have spheres and other shapes, otherwise
+        None. The result is None if detection cannot be compiled. The data are valid as long as this detector,
+        but `find` may replace them.
         """
         if self._general is None:
             assert self._spheres is not None
@@ -79,7 +80,7 @@ class Detector:
         return *self._compiled, None if self._spheres is None else self._spheres.compiled()
 
     def warned(self) -> "Warnings | NoWarnings":
-        """What MuJoCo warns of while a `with` of it lasts."""
+        """Return a context manager that collects MuJoCo's warnings."""
         return NO_WARNINGS if self._general is None else self._general.warned()
 
     def _check_finite(self, q: Array) -> None:

@@ -1,4 +1,4 @@
-"""Shapes of a world by their features, as kernels take them (`kernels/bodies/features.py`)."""
+"""Features (corners, edges, faces) of the shapes of a world, as arrays for `kernels/bodies/features.py`."""
 
 import math
 
@@ -14,11 +14,12 @@ from stickslip.rotations import matrices
 from stickslip.state import Array, ModelError
 
 NEAR = 1e-6
-"""How far from a feature a place on it may be, over the size of the shape: what single precision leaves."""
+"""Largest distance of a contact point from its feature, relative to the size of the shape [-]; MuJoCo stores
+shapes in single precision."""
 
 
 def shape_features(world: World, known: KnownFaces | None = None) -> ShapeFeatures:
-    """Those of all shapes of a world; known: faces found already."""
+    """Return the features of all shapes of a world; known: cache of faces."""
     known = KnownFaces() if known is None else known
     shapes, ns = world.shapes, len(world.shapes.shape)
     family, radius, near = np.zeros(ns, np.int64), np.zeros(ns), np.zeros(ns)
@@ -41,15 +42,17 @@ def shape_features(world: World, known: KnownFaces | None = None) -> ShapeFeatur
             grid[s] = height, *shape.heights.shape[::-1]
             heights.append(shape.heights.T.ravel())
             height += shape.heights.size
-        which = outline(shape)
-        if which not in parts:
-            parts[which] = _polyhedron(shape, known)
-        found = parts[which]
-        for table, part in zip((corners, edges, normals), (found[0], found[1], found[2]), strict=True):
+        key = outline(shape)
+        if key not in parts:
+            parts[key] = _polyhedron(shape, known)
+        polyhedron = parts[key]
+        for table, part in zip(
+            (corners, edges, normals), (polyhedron[0], polyhedron[1], polyhedron[2]), strict=True
+        ):
             table.append(part)
-        rings += found[3]
-        sides += [len(ring) for ring in found[3]]
-        start[s + 1] = start[s] + [len(part) for part in found[:3]]
+        rings += polyhedron[3]
+        sides += [len(ring) for ring in polyhedron[3]]
+        start[s + 1] = start[s] + [len(part) for part in polyhedron[:3]]
     return ShapeFeatures(
         family, np.array(shapes.body, np.int64), np.array(shapes.position),
         matrices(shapes.quaternion).reshape(ns, 3, 3), radius, size, near, start, np.concatenate(corners),
@@ -68,30 +71,36 @@ def _family(shape: Shape) -> int:
 
 
 def _searched(shape: Shape) -> int:
-    """As `ShapeFeatures.searched`."""
+    """Entry of `ShapeFeatures.searched` for the shape."""
     return 2 if isinstance(shape, ConvexHull) else int(isinstance(shape, Ellipsoid | Cylinder | HeightField))
 
 
 def _polyhedron(shape: Shape, known: KnownFaces) -> tuple[Array, Array, Array, list[Array]]:
-    """Corners (nv, 3), edges (ne, 2, 3), normals of faces (nf, 3) and their rings of corners, all [m]."""
-    none, no_edge = np.zeros((0, 3)), np.zeros((0, 2, 3))
+    """Return corners (nv, 3) [m], edges (ne, 2, 3) [m], normals of faces (nf, 3) [-] and, for each face, its
+    corners in order [m]."""
+    empty, no_edge = np.zeros((0, 3)), np.zeros((0, 2, 3))
     if isinstance(shape, Sphere):
-        return np.zeros((1, 3)), no_edge, none, []
+        return np.zeros((1, 3)), no_edge, empty, []
     if isinstance(shape, Capsule):
         ends = np.array([[0.0, 0.0, -0.5 * shape.length], [0.0, 0.0, 0.5 * shape.length]])
-        return ends, ends[None], none, []
+        return ends, ends[None], empty, []
     if not isinstance(shape, Cuboid | ConvexHull):
-        return none, no_edge, none, []
-    found = known.faces(shape)
-    if not found:  # a rounded hull: each of its triangles is a face
+        return empty, no_edge, empty, []
+    polygons = known.faces(shape)
+    if not polygons:  # a hull with many faces: each triangle is a face
         assert isinstance(shape, ConvexHull)
         rings = shape.vertices[shape.triangles]
         across = np.cross(rings[:, 1] - rings[:, 0], rings[:, 2] - rings[:, 0])
         area = np.linalg.norm(across, axis=1)
-        found = [(across[k] / area[k], rings[k]) for k in np.flatnonzero(area > 0.0)]
+        polygons = [(across[k] / area[k], rings[k]) for k in np.flatnonzero(area > 0.0)]
     edges: dict[tuple[bytes, ...], tuple[Array, Array]] = {}
-    for _, ring in found:
+    for _, ring in polygons:
         for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
             edges.setdefault(tuple(sorted((a.tobytes(), b.tobytes()))), (a, b))
-    corners = np.unique(np.concatenate([ring for _, ring in found]), axis=0)
-    return corners, np.array(list(edges.values())), np.array([n for n, _ in found]), [r for _, r in found]
+    corners = np.unique(np.concatenate([ring for _, ring in polygons]), axis=0)
+    return (
+        corners,
+        np.array(list(edges.values())),
+        np.array([n for n, _ in polygons]),
+        [r for _, r in polygons],
+    )

@@ -1,7 +1,7 @@
-"""Where MuJoCo keeps what compiled steps read and write, from its own description of its structures.
+"""Addresses in MuJoCo's structures that compiled steps read and write.
 
-Every place is compared with one that is known before it is trusted. Where one differs there is no memory, and
-steps go through MuJoCo's Python functions.
+Offsets are computed from MuJoCo's own description of its structures, and verified against addresses known
+from its Python objects. If a verification fails, steps call MuJoCo's Python functions instead.
 """
 
 import ctypes
@@ -17,17 +17,17 @@ from stickslip.kernels.steps.guard import Guard, guard_at
 
 SIZES = {"int": 4, "mjtNum": 8, "double": 8, "float": 4, "mjtSize": 8, "size_t": 8, "uintptr_t": 8,
          "uint64_t": 8, "int64_t": 8, "mjtBool": 1, "mjtByte": 1, "char": 1}  # fmt: skip
-"""Of the plain types in its structures [bytes]."""
+"""Sizes of the scalar types in MuJoCo's structures [bytes]."""
 PROBE = 0.12345678901234567
-"""A margin that no other field has."""
+"""Value of the margin by which its address is verified; no other field has this value."""
 
 
 def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
-    """Addresses in `model` and `data`; None where MuJoCo does not have them as it says."""
+    """Return addresses in `model` and `data`; None if the layout is not as MuJoCo describes it."""
     try:
         option = _offset("mjModel", "opt")
         contact = {name: _offset("mjContact", name) for name in ("dist", "pos", "frame", "geom")}
-        found = MujocoMemory(
+        memory = MujocoMemory(
             function=function_of(mujoco, "mj_collision"),
             model=int(model._address),
             data=int(data._address),
@@ -43,21 +43,25 @@ def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
         )
     except (ImportError, KeyError, AttributeError, OSError, StopIteration):
         return None
-    return found if _is_true(model, data, found) else None
+    return memory if _is_true(model, data, memory) else None
 
 
 def addresses_of(
     model: Any, data: Any, fields: Sequence[str], contact: Sequence[str]
 ) -> dict[str, int] | None:
-    """Addresses of fields of the data, offsets within a contact and, as `stride`, its size; None where MuJoCo
-    does not have them as it says. `flags` are those of what is up to date."""
+    """Return addresses of fields of the data, offsets within a contact and, as `stride`, the size of a
+    contact.
+
+    `flags` is the address of MuJoCo's flags of quantities that are up to date. Return None if the layout is
+    not as MuJoCo describes it.
+    """
     try:
         base = int(data._address)
         names = {"flags": "flg_energypos"}
-        found = {name: base + _offset("mjData", names.get(name, name)) for name in fields}
+        addresses = {name: base + _offset("mjData", names.get(name, name)) for name in fields}
         for name in contact:
-            whole = name == "stride"
-            found[name] = _size("mjContact")[0] if whole else _offset("mjContact", name)
+            is_size = name == "stride"
+            addresses[name] = _size("mjContact")[0] if is_size else _offset("mjContact", name)
         known = {name: base + _offset("mjData", name) for name in ("qpos", "qvel", "qacc", "M")}
     except (ImportError, KeyError, AttributeError):
         return None
@@ -65,12 +69,12 @@ def addresses_of(
         ctypes.c_size_t.from_address(at).value == getattr(data, name).ctypes.data
         for name, at in known.items()
     )
-    return found if all(same) else None
+    return addresses if all(same) else None
 
 
 def set_arena(mujoco: Any, model: Any, size: int) -> None:
-    """Data that is made of a model has so many bytes for contacts and constraints."""
-    np.empty(size, np.uint8)  # a MemoryError where there is not so much: MuJoCo would end the process
+    """Set the memory for contacts and constraints of data that are created from the model [bytes]."""
+    np.empty(size, np.uint8)  # raises a MemoryError if it is not available; MuJoCo would end the process
     place = ctypes.c_int64.from_address(int(model._address) + _offset("mjModel", "narena"))
     if place.value != model.narena:
         raise RuntimeError(f"MuJoCo {mujoco.__version__} has an unexpected layout of its models")
@@ -78,7 +82,7 @@ def set_arena(mujoco: Any, model: Any, size: int) -> None:
 
 
 def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
-    """Whether numbers are where the memory says."""
+    """Whether the values at the addresses agree with those of MuJoCo's Python objects."""
     before = model.opt.o_margin
     model.opt.o_margin = PROBE
     margin = ctypes.c_double.from_address(memory.margin).value
@@ -87,7 +91,7 @@ def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
     count = ctypes.c_int.from_address(memory.contacts).value
     if margin != PROBE or flags != int(model.opt.disableflags) or count != int(data.ncon):
         return False
-    if not count:  # as after a collision that found nothing: the layout of contacts is then not looked at
+    if not count:  # no contacts: their layout is not read
         return True
     first = ctypes.c_size_t.from_address(memory.contact).value
     seen = data.contact
@@ -101,13 +105,15 @@ def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
 
 
 def function_of(mujoco: Any, name: str) -> int:
-    """Address of a C function of the library that the module has loaded."""
+    """Return the address of a C function of MuJoCo's library."""
     return int(ctypes.cast(getattr(_library(mujoco), name), ctypes.c_void_p).value or 0)
 
 
 def guard_of(mujoco: Any, frame: Any) -> Guard:
-    """What brings compiled code back from MuJoCo's errors, with a frame of FRAME bytes; one that does nothing
-    where MuJoCo has no handlers of messages for threads."""
+    """Return the guard by which compiled code returns from MuJoCo's errors, with a frame of FRAME bytes.
+
+    The guard does nothing if MuJoCo has no thread-local message handlers.
+    """
     try:
         set_handler = function_of(mujoco, "_mjPRIVATE_setTlsLogHandler")
     except AttributeError:
@@ -117,13 +123,13 @@ def guard_of(mujoco: Any, frame: Any) -> Guard:
 
 @cache
 def _library(mujoco: Any) -> Any:
-    """The library that the module has loaded."""
+    """Return MuJoCo's library, which the module has loaded."""
     return ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.*"))))
 
 
 @cache
 def _offset(name: str, field: str) -> int:
-    """Of a field of a structure [bytes]."""
+    """Return the offset of a field of a structure [bytes]."""
     at = 0
     for each in _structs()[name].fields:
         size, align = _size_of(each.type)
@@ -136,7 +142,7 @@ def _offset(name: str, field: str) -> int:
 
 @cache
 def _size(name: str) -> tuple[int, int]:
-    """(bytes, alignment) of a structure."""
+    """Return (size, alignment) of a structure [bytes]."""
     at, widest = 0, 1
     for each in _structs()[name].fields:
         size, align = _size_of(each.type)
@@ -145,11 +151,11 @@ def _size(name: str) -> tuple[int, int]:
 
 
 def _size_of(kind: Any) -> tuple[int, int]:
-    """(bytes, alignment) of a type in MuJoCo's description."""
-    what = type(kind).__name__
-    if what == "PointerType":
+    """Return (size, alignment) of a type in MuJoCo's description [bytes]."""
+    kind_name = type(kind).__name__
+    if kind_name == "PointerType":
         return 8, 8
-    if what == "ArrayType":
+    if kind_name == "ArrayType":
         size, align = _size_of(kind.inner_type)
         return size * int(np.prod(kind.extents)), align
     if kind.name in SIZES:
@@ -158,7 +164,7 @@ def _size_of(kind: Any) -> tuple[int, int]:
 
 
 def _structs() -> Any:
-    """MuJoCo's description of its structures."""
+    """Return MuJoCo's description of its structures."""
     from mujoco.introspect.structs import STRUCTS
 
     return STRUCTS

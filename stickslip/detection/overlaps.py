@@ -1,4 +1,4 @@
-"""Bodies that stand in each other."""
+"""Search for overlapping bodies."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ from stickslip.rotations import matrices
 from stickslip.state import Array, ModelError, State
 
 TOLERANCE = 1e-4
-"""Of an overlap, relative to the size of the smaller body."""
+"""Depth below which an overlap is accepted, relative to the size of the smaller body [-]; heuristic."""
 SHOWN = 10
-"""Most pairs that a message lists."""
+"""Largest number of pairs in a message."""
 
 
 class Overlap(NamedTuple):
@@ -33,7 +33,7 @@ def find_overlaps(
     """Return the pairs of bodies that overlap by more than `tolerance` times the size of the smaller one,
     deepest first.
 
-    detector   a detector of `world`; made unless given
+    detector   a detector of `world`; a new one by default
 
     Example:
 
@@ -53,29 +53,33 @@ def find_overlaps(
         deepest[first, second] = max(-gap, deepest.get((first, second), 0.0))
     for first, second, depth in _buried(world, state.q.reshape(-1, 7)):
         deepest[first, second] = max(depth, deepest.get((first, second), 0.0))
-    found = sorted(deepest.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Overlap(world.names[first], world.names[second], depth) for (first, second), depth in found)
+    ordered = sorted(deepest.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        Overlap(world.names[first], world.names[second], depth) for (first, second), depth in ordered
+    )
 
 
 def check_overlaps(
     world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
 ) -> None:
-    """Refuse a state in which bodies overlap by more than `tolerance` times the smaller one's size."""
-    found = find_overlaps(world, state, tolerance, detector=detector)
-    if found:
-        listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
-        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    """Raise a ModelError if bodies overlap by more than `tolerance` times the size of the smaller one."""
+    overlaps = find_overlaps(world, state, tolerance, detector=detector)
+    if overlaps:
+        listed = "; ".join(
+            f"{pair.first!r} and {pair.second!r} by {pair.depth:.3g} m" for pair in overlaps[:SHOWN]
+        )
+        more = f"; and {len(overlaps) - SHOWN} more" if len(overlaps) > SHOWN else ""
         raise ModelError(
             f"bodies overlap: {listed}{more}. Move them apart, or exclude the pair: apart(first, second)"
         )
 
 
 def _buried(world: World, q: Array) -> list[tuple[int, int, float]]:
-    """Bodies whose centres of mass are below the surface of a height field, however deep: pairs and depths.
+    """Return pairs and depths of dynamic bodies whose centre of mass is below the surface of a height field.
 
-    Detection sees a layer below the surface. q [m, -], shape (n, 7).
+    Detection finds contacts only in a layer below the surface. q [m, -], shape (n, 7).
     """
-    found, shapes = [], world.shapes
+    pairs, shapes = [], world.shapes
     for k, shape in enumerate(shapes.shape):
         if not isinstance(shape, HeightField):
             continue
@@ -89,19 +93,19 @@ def _buried(world: World, q: Array) -> list[tuple[int, int, float]]:
         below = inside & (depth > 0.0) & (world.kind == BodyKind.DYNAMIC)
         for body in np.flatnonzero(below).tolist():
             if _may_touch(world, body, ground, int(shapes.group[k])):
-                found.append((min(body, ground), max(body, ground), float(depth[body])))
-    return found
+                pairs.append((min(body, ground), max(body, ground), float(depth[body])))
+    return pairs
 
 
 def _may_touch(world: World, body: int, ground: int, group: int) -> bool:
-    """Whether some shape of a body may touch those of a group of another body."""
+    """Whether any shape of `body` may touch shapes of this group of the body `ground`."""
     apart = (world.filters.apart == (min(body, ground), max(body, ground))).all(axis=1)
-    own = world.shapes.group[world.shapes.body == body]
-    return not apart.any() and bool(world.filters.collide[own, group].any())
+    groups = world.shapes.group[world.shapes.body == body]
+    return not apart.any() and bool(world.filters.collide[groups, group].any())
 
 
 def _sizes(world: World) -> Array:
-    """Of each body, the radius of a ball about its centre of mass that holds it [m], shape (n,)."""
+    """Radius of a bounding sphere about the centre of mass of each body [m], shape (n,)."""
     size, shapes = np.zeros(len(world.names)), world.shapes
     reach = np.array([shape.reach for shape in shapes.shape])
     np.maximum.at(size, shapes.body, np.linalg.norm(shapes.position, axis=1) + reach)

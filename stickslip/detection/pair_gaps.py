@@ -1,7 +1,7 @@
 """Gaps between the shapes of two bodies as functions of their poses, with first and second derivatives.
 
-`smooth_gaps(world, first, second, q)` finds where two bodies are close at q, and which of their features meet
-there. Each `SmoothGap` is the gap of these features wherever the bodies go:
+`smooth_gaps(world, first, second, q)` finds the pairs of features at which two bodies are close at q. Each
+`SmoothGap` is the gap between one such pair as a function of arbitrary poses:
 
     gap = smooth_gaps(world, "box", "floor")[0]
     value, gradient, hessian = gap(pose_of_box, pose_of_floor)
@@ -25,7 +25,7 @@ from stickslip.rotations import rates
 from stickslip.state import Array, UnknownNameError
 
 EPSILON = 1e-30
-"""Imaginary part of a displacement by 1."""
+"""Step of complex differentiation: imaginary part of a unit displacement [-]."""
 FEATURES = ("corner", "edge", "face")
 """Names of features; a ball, an ellipsoid and the rim of a cylinder are round corners, the side of a cylinder
 and the middle of a capsule are edges with a radius."""
@@ -36,11 +36,11 @@ class GapValue(NamedTuple):
     in the frame of the body."""
 
     value: float
-    """[m]."""
+    """Gap [m]."""
     gradient: Array
-    """[-, m], shape (12,)."""
+    """First derivatives [-, m], shape (12,)."""
     hessian: Array
-    """By displacements x + δx, R exp(δθ) [1/m, -, m], shape (12, 12), symmetric."""
+    """Second derivatives by displacements x + δx, R exp(δθ) [1/m, -, m], shape (12, 12), symmetric."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,19 +50,22 @@ class SmoothGap:
     first: str
     """Name of the first body."""
     second: str
-    """Name of the second."""
+    """Name of the second body."""
     features: tuple[str, str]
     """Features that meet (see `FEATURES`), of the first and of the second body."""
     border: bool
-    """Whether they met on the border of a feature, where another takes over: the gap of the shapes has a kink
-    there, though that of the features has none."""
+    """Whether the features met on the border of one of them, where a neighbouring feature takes over. There
+    the gap of the shapes has a kink; the gap of the features is smooth."""
     forms: Forms
-    """The one contact as kernels take it, of bodies 0 and 1."""
+    """The contact between bodies 0 and 1, as arrays for kernels."""
     swapped: bool
-    """Whether body 0 of `forms` is the second."""
+    """Whether body 0 of `forms` is the second body."""
 
     def __call__(self, first: ArrayLike, second: ArrayLike) -> GapValue:
-        """At poses (x, p) of both bodies [m, -], shape (7,) each, p a unit quaternion."""
+        """Return gap, gradient and Hessian at poses (x, p) of both bodies [m, -], shape (7,) each.
+
+        p is a unit quaternion. The Hessian is computed by complex differentiation of the gradient.
+        """
         q = self._places(first, second)
         ways = np.zeros((12, 2, 7))
         for b in range(2):
@@ -76,7 +79,7 @@ class SmoothGap:
         return GapValue(float(gap[0].real), rows[0].real.reshape(12)[order], 0.5 * (slope + slope.T))
 
     def value(self, first: ArrayLike, second: ArrayLike) -> float:
-        """The gap alone [m]."""
+        """Return the gap [m]."""
         rows, gap = np.empty((1, 2, 6)), np.empty(1)
         gap_rows(self.forms, self._places(first, second)[None], rows, gap)
         return float(gap[0])
@@ -89,46 +92,48 @@ class SmoothGap:
 def smooth_gaps(
     world: World, first: str, second: str, q: ArrayLike | None = None, *, within: float | None = None
 ) -> tuple[SmoothGap, ...]:
-    """Return the gaps between the closest features of two bodies at q, shape (7 n,); the start unless given.
+    """Return the gaps between the closest features of two bodies at q, shape (7 n,), by default at the start.
 
-    within   largest distance of features [m]; a tenth of the size of the smaller body unless given
+    within   largest distance of features [m], by default a tenth of the size of the smaller body
 
-    The features are those of the contacts that detection finds; for separated boxes those along an axis of
-    one of them.
+    The features are those at the contacts that detection finds. For separated boxes, detection searches along
+    an axis of one box.
     """
     for name in (first, second):
         if name not in world.names:
             raise UnknownNameError(f"unknown body {name!r}; {alternatives(name, world.names)}")
-    place = world.start.q if q is None else np.array(q, float).reshape(-1)
+    q_flat = world.start.q if q is None else np.array(q, float).reshape(-1)
     pair = sorted((world.names.index(first), world.names.index(second)))
     if within is None:
         reach = [
             shape.reach for shape, b in zip(world.shapes.shape, world.shapes.body, strict=True) if b in pair
         ]
         within = 0.1 * min((r for r in reach if np.isfinite(r)), default=1.0)
-    found = Detector(world).find(place, within)
-    mine = np.flatnonzero((np.sort(found.body, axis=1) == pair).all(axis=1))
-    contacts = ContactSet(*(getattr(found, name)[mine] for name in ContactSet.__slots__))
-    rows = feature_rows(shape_features(world), place, contacts)
-    made = []
+    detected = Detector(world).find(q_flat, within)
+    chosen = np.flatnonzero((np.sort(detected.body, axis=1) == pair).all(axis=1))
+    contacts = ContactSet(*(getattr(detected, name)[chosen] for name in ContactSet.__slots__))
+    rows = feature_rows(shape_features(world), q_flat, contacts)
+    gaps = []
     for k in range(len(rows.kind)):
-        one, flip = int(rows.contact[k]), bool(rows.flip[k])
-        swapped = flip != (world.names[contacts.body[one, 0]] != first)
+        contact, flip = int(rows.contact[k]), bool(rows.flip[k])
+        swapped = flip != (world.names[contacts.body[contact, 0]] != first)
         columns = (rows.point, rows.normal, rows.axis, rows.radius, rows.round)
         forms = Forms(rows.kind[[k]], np.array([[0, 1]]), *(np.array(column[[k]]) for column in columns))
-        told = [FEATURES[what] for what in rows.feature[k]]
-        features = (told[1], told[0]) if swapped else (told[0], told[1])
+        names = [FEATURES[feature] for feature in rows.feature[k]]
+        features = (names[1], names[0]) if swapped else (names[0], names[1])
         border = bool(rows.mark[k] & (BORDER | ROUGH | LOOSE))
-        made.append(SmoothGap(first, second, features, border, forms, swapped))
-    return tuple(made)
+        gaps.append(SmoothGap(first, second, features, border, forms, swapped))
+    return tuple(gaps)
 
 
 def feature_rows(
     tables: ShapeFeatures, q: Array, contacts: ContactSet, *, turn: Array | None = None, alone: bool = False
 ) -> Rows:
-    """Features that meet at contacts of detection at q, shape (7 n,); with `alone` one row for each.
+    """Return the features that meet at detected contacts at q, shape (7 n,).
 
-    turn: by how much each shape may turn while these features hold [rad], shape (ns,); 0 unless given.
+    turn    angle by which each shape may turn while these features stay in contact [rad], shape (ns,);
+            default 0
+    alone   return one row for each contact
     """
     least = RIM + (2.0 * turn if turn is not None else np.zeros(len(tables.body)))
     given = (q.reshape(-1, 7), contacts.shape, contacts.point, contacts.frame[:, 0], contacts.gap)

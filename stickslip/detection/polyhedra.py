@@ -1,4 +1,4 @@
-"""Faces of boxes and hulls as polygons, for contacts of faces that lie on each other."""
+"""Faces of boxes and convex hulls as polygons, for contacts between faces."""
 
 import itertools
 
@@ -9,14 +9,16 @@ from stickslip.mechanics.shapes import Cuboid, Shape
 from stickslip.state import Array
 
 FLAT = 1e-7
-"""Triangles whose normals are closer than that, and corners so near to a plane beside the size, are of one
-face: what files in single precision have."""
+"""Tolerance for triangles of one face: difference of normals, and distance of corners from the plane relative
+to the size [-]. Meshes in files have single precision."""
 MOST_FACES = 100
-"""A hull with more has no faces to lie on: it is rounded, and the narrow phase's contacts will do."""
+"""Largest number of faces for which contacts between faces are computed; hulls with more faces are treated as
+rounded, with the contacts of MuJoCo's narrow phase. Heuristic."""
 
 
 def outline(shape: Shape) -> object:
-    """What faces, edges and corners of a shape follow from: shapes of the same outline have the same ones."""
+    """Return a key for the geometry of a shape: shapes with equal keys have equal faces, edges and
+    corners."""
     if isinstance(shape, Cuboid):
         return tuple(map(float, shape.size))
     if isinstance(shape, ConvexHull):
@@ -25,13 +27,13 @@ def outline(shape: Shape) -> object:
 
 
 class KnownFaces:
-    """Faces of shapes, found once for all shapes of the same outline."""
+    """Cache of the faces of shapes, by `outline`."""
 
     def __init__(self) -> None:
         self._known: dict[object, list[tuple[Array, Array]]] = {}
 
     def faces(self, shape: Shape) -> list[tuple[Array, Array]]:
-        """`faces` of a shape."""
+        """Return `faces(shape)` from the cache."""
         which = outline(shape)
         if which not in self._known:
             self._known[which] = faces(shape)
@@ -39,8 +41,11 @@ class KnownFaces:
 
 
 def faces(shape: Shape) -> list[tuple[Array, Array]]:
-    """Outward normal, shape (3,), and corners [m], counter-clockwise seen from outside, shape (k, 3), of each
-    face; none of shapes that are no polyhedra or have too many."""
+    """Return outward normal [-], shape (3,), and corners [m], shape (k, 3), of each face of a shape.
+
+    Corners are in counter-clockwise order seen from outside. The list is empty for shapes that are not
+    polyhedra or have more than `MOST_FACES` faces.
+    """
     if isinstance(shape, Cuboid):
         corners = 0.5 * np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.size
         normals = np.concatenate([np.eye(3), -np.eye(3)])
@@ -50,7 +55,7 @@ def faces(shape: Shape) -> list[tuple[Array, Array]]:
         across = np.cross(b - a, c - a)
         area = np.linalg.norm(across, axis=1)
         normals = np.zeros((0, 3))
-        # The largest triangles say best where a face looks.
+        # The largest triangle of a face gives the most accurate normal.
         for k in np.argsort(-area, kind="stable"):
             if (
                 area[k] > 0.0
@@ -66,7 +71,7 @@ def faces(shape: Shape) -> list[tuple[Array, Array]]:
 
 
 def _ring(corners: Array, normal: Array, near: float) -> Array:
-    """Corners within `near` of the plane that supports them, in order about the normal."""
+    """Return the corners within `near` of the supporting plane with this normal, ordered about the normal."""
     height = corners @ normal
     flat = corners[height > height.max() - near]
     middle = flat.mean(axis=0)

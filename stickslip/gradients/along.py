@@ -1,12 +1,14 @@
-"""A world along many directions at once: all that a step depends on, free motion, forces, prescribed motions.
+"""Complex-step differentiation of a world: inputs of a step, free motion, forces and prescribed motions.
 
-A function f that is smooth has f(x + i ε d) = f(x) + i ε f'(x) d to rounding if ε² is below it: the real part
-is the value, the imaginary one the derivative, and nothing is subtracted (Squire & Trapp 1998). So kernels of
-steps, which take complex numbers, are differentiated by calling them. Arrays begin with an axis of k
-directions, which has length 1 where nothing changes.
+A smooth function satisfies f(x + i ε d) = f(x) + i ε f'(x) d to rounding if ε² is below rounding: the real
+part
+is the value and the imaginary part the derivative, without cancellation (Squire & Trapp 1998). Kernels of
+steps
+take complex numbers, and are differentiated by calling them. The first axis of arrays has k directions, or
+length 1 for values that do not change.
 
-Users' functions are not differentiated exactly: by central differences of the function alone, in its own
-arguments; of p in the three directions in which a body turns.
+Users' functions are differentiated by central differences in their own arguments; for a quaternion p, in the
+three directions of rotation.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,54 +31,54 @@ from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, State
 
 Complex = NDArray[Any]
-"""Complex numbers, or real ones where nothing changes."""
+"""Array of complex numbers, or of real numbers if nothing changes."""
 EPSILON = 1e-30
-"""Imaginary part of a change by 1."""
+"""Step of complex differentiation: imaginary part of a unit change [-]."""
 RELATIVE = 6e-6
-"""Step of a central difference, relative to what is changed or to 1: the cube root of rounding."""
+"""Step of central differences relative to max(1, |x|) [-]: the cube root of machine precision."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inputs:
-    """State, memory, length of the step and parameters along directions, as `State` and `Parameters`."""
+    """Inputs of a step along directions: state, memory, length of the step and parameters."""
 
     k: int
     """Number of directions."""
     q: Complex
-    """[m, -], shape (k, n, 7)."""
+    """Coordinates at the start [m, -], shape (k, n, 7)."""
     v: Complex
-    """[m/s, rad/s], shape (k, n, 6)."""
+    """Velocities at the start [m/s, rad/s], shape (k, n, 6)."""
     v_end: Complex
-    """How velocities of the dynamic bodies at the end change, which are no input of a step but its unknowns
-    [m/s, rad/s], shape (k, n, 6)."""
+    """Changes of the velocities of dynamic bodies at the end, which are unknowns of the step [m/s, rad/s],
+    shape (k, n, 6)."""
     h: Complex
-    """[s], shape (k,)."""
+    """Length of the step [s], shape (k,)."""
     h_before: Complex
-    """Of the step before [s], shape (k,)."""
+    """Length of the previous step [s], shape (k,)."""
     approach: Complex
-    """Speeds of contacts that closed in the step before [m/s], shape (k, any)."""
+    """Approach speeds of contacts that closed in the previous step [m/s], shape (k, any)."""
     joint_approach: Complex
-    """The same of stops [m/s, rad/s], shape (k, any)."""
+    """Approach speeds of stops that closed in the previous step [m/s, rad/s], shape (k, any)."""
     gravity: Complex
-    """[m/s²], shape (k, 3)."""
+    """Gravity [m/s²], shape (k, 3)."""
     mass: Complex
-    """[kg], shape (k, n)."""
+    """Masses [kg], shape (k, n)."""
     J: Complex
-    """[kg m²], shape (k, n, 3, 3)."""
+    """Inertia in body frames [kg m²], shape (k, n, 3, 3)."""
     law: Complex
     """mu, mu_roll, mu_spin, e of each pair of materials [-, m, m, -], shape (k, pairs, 4)."""
     size: Complex
-    """[m], shape (k, lengths)."""
+    """Lengths of shapes, as `Parameters.size` [m], shape (k, lengths)."""
     place: Complex
-    """[m], shape (k, shapes, 3)."""
+    """Positions of shapes, as `Parameters.place` [m], shape (k, shapes, 3)."""
     effort: Complex
-    """[N, N m], shape (k, actuators)."""
+    """Constant efforts of actuators [N, N m], shape (k, actuators)."""
     wrench: Complex
-    """[N, N m], shape (k, n, 6)."""
+    """Constant wrenches on bodies [N, N m], shape (k, n, 6)."""
 
 
 def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -> Inputs:
-    """The inputs of a step, where nothing changes."""
+    """Return the inputs of a step, without changes."""
     world, given, none = prepared.world, prepared.parameters, np.zeros(0)
     n = len(world.names)
     values = (
@@ -89,7 +91,7 @@ def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -
 
 
 def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
-    """Inputs that change by the columns of `tangents`, each (size, k)."""
+    """Return the inputs with changes by the columns of `tangents`, each (size, k)."""
     k = max((t.shape[1] for t in tangents.values()), default=1)
     made: dict[str, Any] = {}
     for name, tangent in tangents.items():
@@ -114,39 +116,39 @@ def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
 
 
 def changes(x: Complex, k: int) -> Array:
-    """How x changes along each direction, shape (k, ...)."""
-    found = x.imag / EPSILON
-    return found if len(found) == k else np.broadcast_to(found, (k, *x.shape[1:]))
+    """Return the change of x along each direction, shape (k, ...)."""
+    change = x.imag / EPSILON
+    return change if len(change) == k else np.broadcast_to(change, (k, *x.shape[1:]))
 
 
 def displacements(q: Complex, k: int) -> Array:
-    """How places q, shape (k, n, 7), change, as displacements, shape (k, n, 6)."""
+    """Return the changes of coordinates q, shape (k, n, 7), as displacements, shape (k, n, 6)."""
     out = np.empty((len(q), q.shape[1], 6))
     kernels.displacements(q, EPSILON, out)
     return out if len(out) == k else np.broadcast_to(out, (k, *out.shape[1:]))
 
 
 def over_sides(rows: Complex, sides: IntArray, v: Complex) -> Complex:
-    """Rows times the velocities of their sides, shape (k, p); the inertial frame rests."""
+    """Return rows times the velocities of their sides, shape (k, p); the inertial frame has velocity 0."""
     out = np.empty((max(len(rows), len(v)), rows.shape[1]), v.dtype)
     kernels.rates(rows, sides, v, out)
     return out
 
 
 def joined(*parts: Complex) -> Complex:
-    """Parts one after the other along their second axis."""
+    """Concatenate parts along their second axis."""
     k = max(len(part) for part in parts)
     return np.concatenate([np.broadcast_to(x, (k, *x.shape[1:])) for x in parts], axis=1)
 
 
 def each(*arrays: Complex) -> Iterator[tuple[Complex, ...]]:
-    """The arrays at one direction after the other; those with a first axis of 1 are the same in all."""
+    """Iterate over the directions of arrays; arrays with a first axis of length 1 are repeated."""
     for d in range(max(len(x) for x in arrays)):
         yield tuple(x[d if len(x) > 1 else 0] for x in arrays)
 
 
 def moved(q: Complex, v: Complex, h: Complex) -> Complex:
-    """q moved by h v, shape (k, n, 7); h of shape (k,)."""
+    """Return q moved by h v, shape (k, n, 7); h has shape (k,)."""
     out = np.empty((max(len(q), len(v), len(h)), *q.shape[1:]), complex)
     kernels.moved(q, v, h, out)
     return out
@@ -155,7 +157,7 @@ def moved(q: Complex, v: Complex, h: Complex) -> Complex:
 def freely(
     row: IntArray, J: Complex, J_inverse: Complex, q: Complex, v: Complex, h: Complex
 ) -> tuple[Complex, Complex]:
-    """q and v of all bodies after a time h in which dynamic ones move freely."""
+    """Return q and v of all bodies after free motion of the dynamic bodies over a time h [s], shape (k,)."""
     k, n = max(len(x) for x in (q, v, h, J)), q.shape[1]
     q_end, v_end = np.empty((k, n, 7), complex), np.empty((k, n, 6), complex)
     kernels.freely(row, J, J_inverse, q, v, h, q_end, v_end)
@@ -163,7 +165,10 @@ def freely(
 
 
 def prescribe(world: World, t: Complex, q: Complex, v: Complex) -> None:
-    """Write the velocities of kinematic bodies with orientations q at times t into v, by differences in t."""
+    """Write the velocities of kinematic bodies at times t into v; derivatives by t are differences.
+
+    q holds the orientations of the bodies.
+    """
     for name, body, motion in zip(
         world.motions.names, world.motions.body, world.motions.motions, strict=True
     ):
@@ -180,7 +185,8 @@ def prescribe(world: World, t: Complex, q: Complex, v: Complex) -> None:
 
 
 def forces_along(world: World, given: Inputs, t: Complex, q: Complex, v: Complex) -> Complex:
-    """All forces but gravity, inertial, and moments in body frames [N, N m], shape (k, n, 6); t [s] (k,)."""
+    """Return forces in the inertial frame, without gravity, and moments in body frames [N, N m], shape
+    (k, n, 6), at times t [s], shape (k,)."""
     forces, effort, wrench = world.forces, given.effort, given.wrench
     if not (len(forces) or wrench.any()):
         return np.zeros((1, *wrench.shape[1:]), complex)
@@ -205,7 +211,7 @@ def forces_along(world: World, given: Inputs, t: Complex, q: Complex, v: Complex
 
 
 def _efforts(actuators: Actuators | None, t: Complex, q: Complex, v: Complex, constant: Complex) -> Complex:
-    """Of all actuators [N, N m], shape (k, number)."""
+    """Return the efforts of all actuators [N, N m], shape (k, number)."""
     if actuators is None:
         return np.zeros((1, 0), complex)
     inputs, k = iter(range(constant.shape[1])), len(q)
@@ -214,8 +220,10 @@ def _efforts(actuators: Actuators | None, t: Complex, q: Complex, v: Complex, co
         if effort.constant is not None:
             out[:, number] = constant[:, next(inputs)]
         else:
-            found = [actuators.coordinate(number, *at) for at in each(q.reshape(k, -1), v.reshape(k, -1))]
-            out[:, number] = _of_function(effort, [t, *np.array(found).T])
+            coordinates = [
+                actuators.coordinate(number, *at) for at in each(q.reshape(k, -1), v.reshape(k, -1))
+            ]
+            out[:, number] = _of_function(effort, [t, *np.array(coordinates).T])
     return out
 
 
@@ -232,7 +240,10 @@ def _add_written(one: WrittenForce, t: Complex, q: Complex, v: Complex, F: Compl
 
 
 def _of_function(given: Written, arguments: list[Complex]) -> Complex:
-    """Its value along the directions, shape (k, *shape); quaternions are the arguments with four numbers."""
+    """Return the value of a user's function along the directions, shape (k, *shape).
+
+    Arguments with four numbers are quaternions.
+    """
     if given.constant is not None:
         return given.constant[None].astype(complex)
     real = [argument[0].real.copy() for argument in arguments]
@@ -253,7 +264,7 @@ def _of_function(given: Written, arguments: list[Complex]) -> Complex:
 
 
 def central(function: Callable[[Array], Array], x: Array, way: Array) -> Array:
-    """Derivative of a user's function along `way`, by a central difference."""
+    """Return the derivative of a user's function along the direction `way`, by a central difference."""
     step = RELATIVE * max(1.0, float(np.abs(x).max(initial=0.0)))
     one, other = (x + side * step * way.reshape(x.shape) for side in (1.0, -1.0))
     if x.shape == (4,):

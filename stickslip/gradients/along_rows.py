@@ -1,8 +1,9 @@
-"""Contacts and joints along directions: their rows and values, by the kernels of steps.
+"""Rows and gaps of contacts and joints along directions, by the kernels of steps.
 
-Contacts have the smooth gaps of the features that meet in them. Of contacts of detection (a ContactSet)
-those that bear, or may bear, must be where these gaps have them; an open one does not matter, and where its
-features do not fit it counts as fixed to its bodies.
+A contact is represented by the smooth gap of the features that meet in it. For detected contacts (a
+ContactSet) that are loaded, or may be, the smooth gap must agree with the detected contact. Open contacts
+have
+no effect; if their features do not fit, they are treated as fixed to their bodies.
 """
 
 from dataclasses import dataclass
@@ -29,61 +30,63 @@ from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, IntArray
 
 AGREE, ROUNDED = 1e-9, 1e-4
-"""Largest difference of a smooth gap from the detected one, as a share of the size of things; where detection
-searches for closest points, or has corners in single precision."""
+"""Largest difference of a smooth gap from the detected one, relative to the size of shapes [-]: for shapes
+with
+closed formulas, and for shapes with iterative or single-precision detection. Heuristic."""
 GROWING = 32
-"""Numbers of a contact that change with lengths of shapes: two points, radii, a normal, an axis, two Q."""
+"""Number of values of a contact that depend on lengths of shapes: two points, radii, a normal, an axis, two
+Q."""
 EXACT = Sphere | Plane | Capsule | Cuboid
-"""Shapes whose contacts detection has by formulas."""
+"""Shapes whose contacts are detected by closed formulas."""
 
 
 class Shaped(NamedTuple):
-    """Features of contacts along directions, as `Forms` has them; k is 1 where none changes."""
+    """Features of contacts along directions, as in `Forms`; k is 1 if none changes."""
 
     point: Complex
-    """Of the ball first [m], shape (k, nc, 2, 3)."""
+    """Points; the ball is first [m], shape (k, nc, 2, 3)."""
     radius: Complex
-    """Of the ball first [m], shape (k, nc, 2)."""
+    """Radii; the ball is first [m], shape (k, nc, 2)."""
     normal: Complex
-    """[-], shape (k, nc, 3)."""
+    """Normals of planes, or directions of lines [-], shape (k, nc, 3)."""
     axis: Complex
-    """[-], shape (k, nc, 3)."""
+    """Directions of the second lines [-], shape (k, nc, 3)."""
     round: Complex
-    """[m], shape (k, nc, 2, 3, 3)."""
+    """Matrices Q of round features [m], shape (k, nc, 2, 3, 3)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactTable:
-    """Contacts with smooth gaps, columns as `Forms` has them."""
+    """Contacts with smooth gaps; columns as in `Forms`."""
 
     kind: IntArray
-    """[-], shape (nc,)."""
+    """Kind of each pair of features [-], shape (nc,)."""
     flip: IntArray
-    """1 where ball and point are of the second body, the plane of the first [-], shape (nc,)."""
+    """1 where ball and point belong to the second body, the plane to the first [-], shape (nc,)."""
     body: IntArray
-    """[-], shape (nc, 2)."""
+    """First and second body [-], shape (nc, 2)."""
     normal: Array
-    """[-], shape (nc, 3)."""
+    """Normals of planes, or directions of lines [-], shape (nc, 3)."""
     axis: Array
-    """[-], shape (nc, 3)."""
+    """Directions of the second lines [-], shape (nc, 3)."""
     round: Array
-    """[-], shape (nc, 2, 3, 3)."""
+    """Matrices Q of round features [-], shape (nc, 2, 3, 3)."""
     frame: Array
-    """[-], shape (nc, 3, 3)."""
+    """Contact frames [-], shape (nc, 3, 3)."""
     point: Array
-    """Of the ball first [m], shape (nc, 2, 3)."""
+    """Points; the ball is first [m], shape (nc, 2, 3)."""
     radius: Array
-    """Of the ball first [m], shape (nc, 2)."""
+    """Radii; the ball is first [m], shape (nc, 2)."""
     shape: IntArray
-    """Whose these are [-], shape (nc, 2)."""
+    """Shapes of the two features [-], shape (nc, 2)."""
     share: float
-    """Of the gap, beyond the surface of the first body, at which rows are taken [-]."""
+    """Position of the contact point between the surfaces, as a share of the gap from the first body [-]."""
     mark: IntArray
-    """As `kernels/bodies/features.py` has them [-], shape (nc,)."""
+    """Marks of `kernels/bodies/features.py` [-], shape (nc,)."""
 
     @classmethod
     def of_step(cls, contacts: ContactArrays, found: ContactSet) -> "ContactTable":
-        """Of a step of the variational scheme."""
+        """Return the table of a step of the variational scheme."""
         c, none = contacts.forms, np.zeros(contacts.gap.size, np.int64)
         return cls(
             c.kind, none, c.body, c.normal, c.axis, c.round, contacts.frame, c.point, c.radius, found.shape,
@@ -92,7 +95,7 @@ class ContactTable:
 
     @classmethod
     def of_set(cls, prepared: PreparedWorld, contacts: ContactSet, q: Array) -> "ContactTable":
-        """Of contacts that detection found at q, shape (n, 7)."""
+        """Return the table of contacts detected at q, shape (n, 7)."""
         rows = feature_rows(prepared.shapes.features, q.reshape(-1), contacts, alone=True)
         side = np.stack([rows.flip, 1 - rows.flip], axis=1)
         return cls(
@@ -102,12 +105,12 @@ class ContactTable:
 
     @property
     def unchanged(self) -> "Shaped":
-        """Their features as they are."""
+        """Features without changes."""
         parts = (self.point, self.radius, self.normal, self.axis, self.round)
         return Shaped(*(part[None].astype(complex) for part in parts))
 
     def shaped(self, world: World, given: Inputs) -> "Shaped":
-        """Their features with the lengths and places of their shapes."""
+        """Return the features, changed with the lengths and positions of their shapes."""
         point, radius, normal, axis, rounds = self.unchanged
         if given.place.imag.any():
             closed = (self.kind != LINEARISED)[:, None, None]
@@ -122,7 +125,7 @@ class ContactTable:
         return Shaped(point, radius, normal, axis, rounds)
 
     def _growth(self, world: World) -> sp.csr_array:
-        """How features change with the lengths of shapes, shape (GROWING nc, lengths)."""
+        """Return the derivatives of features by the lengths of shapes, shape (GROWING nc, lengths)."""
         shapes = world.shapes
         first = np.cumsum([0, *(lengths(shape).size for shape in shapes.shape)]).tolist()
         R, entries, lines, columns = matrices(shapes.quaternion), [], [], []
@@ -139,15 +142,18 @@ class ContactTable:
         return sp.coo_array((np.concatenate(entries), where), shape=shape).tocsr()
 
     def _way(self, i: int, side: int, k: int, T: Array, origin: Array) -> Array:
-        """How the features of contact i change with the length k of the shape on a side, which stretches it
-        about its origin (3,) at the rate T, (3, 3) [1/m]: shape (GROWING,)."""
+        """Return the derivative of the features of contact i by length k of the shape on a side, shape
+        (GROWING,).
+
+        The length stretches the shape about its origin (3,) at the rate T, (3, 3) [1/m].
+        """
         kind, way = self.kind[i], np.zeros(GROWING)
-        # 1. points, and what is round about them
+        # 1. Points, and matrices of round features.
         way[3 * side : 3 * side + 3] = T @ (self.point[i, side] - origin)
         way[14 + 9 * side : 23 + 9 * side] = (T @ self.round[i, side]).reshape(-1)
-        # 2. radii: of spheres, capsules and the sides of cylinders, whose first length they are
+        # 2. Radii of spheres, capsules and the sides of cylinders, which are their first length.
         way[6 + side] = float(k == 0 and self.radius[i, side] > 0.0)
-        # 3. lines turn with what they lie in, normals of planes stay normal to it
+        # 3. Lines turn with the material; normals of planes stay normal to it.
         if side == 1 and kind in (POINT_PLANE, ROUND_PLANE):
             way[8:11] = -_across(T, self.normal[i])
         elif side == 1 and kind in (POINT_LINE, LINES, ROUND_LINE):
@@ -157,16 +163,19 @@ class ContactTable:
         return way
 
     def along(self, shaped: "Shaped", q: Complex) -> tuple[Complex, Complex]:
-        """Rows along n, t1, t2 and about t1, t2, n, over both sides [-, m], shape (k, nc, 6, 2, 6), and gaps
-        [m], shape (k, nc), of contacts with such features at q, shape (k, n, 7)."""
+        """Return rows and gaps of contacts with these features at q, shape (k, n, 7).
+
+        Rows are along n, t1, t2 and about t1, t2, n, over both sides [-, m], shape (k, nc, 6, 2, 6); gaps [m]
+        have shape (k, nc).
+        """
         k, nc = max(len(x) for x in (*shaped, q)), len(self.kind)
         rows, gap = np.empty((k, nc, 6, 2, 6), complex), np.empty((k, nc), complex)
         kernels.contacts((self.kind, self.flip, self.body, self.frame), self.share, shaped, q, rows, gap)
         return rows, gap
 
     def off(self, world: World, contacts: ContactSet, rows: Complex, gap: Complex, q: Array) -> Array:
-        """How far contacts of detection at q, (n, 7), are from where their smooth gaps have them, over what
-        they may be [-], shape (nc,)."""
+        """Return the difference between detected contacts at q, (n, 7), and their smooth gaps, relative to
+        the tolerance [-], shape (nc,)."""
         reach = np.array([shape.reach for shape in world.shapes.shape])[contacts.shape]
         size = np.where(np.isfinite(reach), reach, 0.0).max(axis=1, initial=0.0)
         size = np.maximum(size, np.abs(contacts.point).max(axis=1, initial=0.0))
@@ -180,7 +189,7 @@ class ContactTable:
 
 
 def set_rows(contacts: ContactSet, q: Array) -> Array:
-    """Rows of contacts as detection has them at q, shape (n, 7) [-, m], shape (nc, 6, 2, 6)."""
+    """Return the rows of detected contacts at q, shape (n, 7) [-, m], shape (nc, 6, 2, 6)."""
     nc, none = len(contacts), np.zeros(len(contacts), np.int64)
     local = np.empty((nc, 2, 3))
     local_points(q.reshape(-1), contacts.body, contacts.point, local)
@@ -193,41 +202,42 @@ def set_rows(contacts: ContactSet, q: Array) -> Array:
 
 
 def pairs_of(world: World, contacts: ContactSet) -> IntArray:
-    """Pairs of materials of contacts, as `Parameters` numbers them [-], shape (nc,)."""
+    """Pairs of materials of contacts, numbered as in `Parameters` [-], shape (nc,)."""
     i, j = np.sort(world.shapes.material[contacts.shape].reshape(-1, 2), axis=1).T
     return np.asarray(i * len(world.materials.names) - i * (i - 1) // 2 + j - i)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JointBlocks:
-    """The blocks of joints of a step, and where the rows of each are."""
+    """Joint blocks of a step, and the rows of each."""
 
     joint: IntArray
-    """Of each block [-], shape (m,)."""
+    """Joint of each block [-], shape (m,)."""
     part: IntArray
-    """As `PARTS` [-], shape (m,)."""
+    """Part of the joint, an index into `PARTS` [-], shape (m,)."""
     start: IntArray
-    """First row of each block, and the total [-], shape (m + 1,)."""
+    """First row of each block, and the number of rows [-], shape (m + 1,)."""
 
     @classmethod
     def of(cls, ids: Array, size: Array) -> "JointBlocks":
-        """From what a memory keeps of them."""
+        """Return the blocks for `joint_id` and `joint_size` of a memory."""
         number = ids.astype(np.int64)
         start = np.concatenate([[0], np.cumsum(size.astype(np.int64))])
         return cls(number // len(PARTS), number % len(PARTS), start)
 
     def of_rows(self, x: Any) -> Any:
-        """Numbers of the blocks, for each of their rows."""
+        """Repeat values of blocks for each of their rows."""
         return np.repeat(x, np.diff(self.start), axis=0)
 
     def along(self, joints: Joints, q: Complex) -> tuple[Complex, Complex]:
-        """Rows [-, m], shape (k, p, 2, 6), and errors and gaps [m, rad], shape (k, p), at q, (k, n, 7)."""
-        rows, value = (np.empty((len(q), int(self.start[-1]), *more), complex) for more in ((2, 6), ()))
+        """Return rows [-, m], shape (k, p, 2, 6), and errors and gaps [m, rad], shape (k, p), at q, (k, n,
+        7)."""
+        rows, value = (np.empty((len(q), int(self.start[-1]), *tail), complex) for tail in ((2, 6), ()))
         kernels.joints(joints.arrays, self.joint, self.part, self.start, q, rows, value)
         return rows, value
 
 
 def _across(T: Array, d: Array) -> Array:
-    """How the direction of a unit vector d changes with T d, shape (3,); T symmetric."""
+    """Return the rate of the direction of a unit vector d under the stretch T d, shape (3,); T symmetric."""
     rate = T @ d
     return np.asarray(rate - (d @ rate) * d)

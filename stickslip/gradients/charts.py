@@ -1,8 +1,8 @@
-"""Coordinates about a pose: how q of bodies, 7 numbers each, changes along the 6 of a small displacement.
+"""Local coordinates about a pose: changes of q, 7 numbers per body, for displacements, 6 numbers per body.
 
 A displacement (δx, δθ) of a body moves its centre of mass by δx and turns it by δθ in its own frame:
-p ⊕ δθ = p ∘ (1, δθ / 2) to first order. Functions of q are taken as functions of x and p / |p|, so that they
-have derivatives by all seven numbers.
+p ⊕ δθ = p ∘ (1, δθ / 2) to first order. Functions of q are extended to functions of x and p / |p|, which have
+derivatives by all seven numbers.
 """
 
 from typing import Any
@@ -14,44 +14,47 @@ from stickslip.state import Array
 
 
 def to_displacements(q: Array, change: Array) -> Array:
-    """Displacements, shape (6 n, k), from changes of q, shape (7 n, k); what stretches p is left out."""
+    """Return displacements, shape (6 n, k), for changes of q, shape (7 n, k); stretches of p are ignored."""
     return _applied(_backwards(q).transpose(0, 2, 1), change)
 
 
 def to_coordinates(q: Array, displacement: Array) -> Array:
-    """Changes of q, shape (7 n, k), from displacements, shape (6 n, k)."""
+    """Return changes of q, shape (7 n, k), for displacements, shape (6 n, k)."""
     return _applied(rates(q.reshape(-1, 7)[:, 3:]), displacement)
 
 
 def weights_of_displacements(q: Array, weights: Array) -> Array:
-    """The transpose of `to_coordinates`: weights of displacements, (6 n, k), from those of q, (7 n, k)."""
+    """Transpose of `to_coordinates`: return weights of displacements, (6 n, k), for weights of q, (7 n,
+    k)."""
     return _applied(rates(q.reshape(-1, 7)[:, 3:]).transpose(0, 2, 1), weights)
 
 
 def weights_of_coordinates(q: Array, weights: Array) -> Array:
-    """The transpose of `to_displacements`: weights of q, (7 n, k), from those of displacements, (6 n, k)."""
+    """Transpose of `to_displacements`: return weights of q, (7 n, k), for weights of displacements, (6 n,
+    k)."""
     return _applied(_backwards(q), weights)
 
 
 def _backwards(q: Array) -> Array:
-    """∂δθ/∂p, transposed, shape (n, 4, 3)."""
+    """Transpose of ∂δθ/∂p, shape (n, 4, 3)."""
     p = q.reshape(-1, 7)[:, 3:]
     length = np.linalg.norm(p, axis=1)[:, None, None]
     return np.asarray(4.0 * rates(p) / length**2)
 
 
 def _applied(turning: Array, x: Array) -> Array:
-    """x (n (3 + b), k) with its turning part multiplied by blocks (n, a, b), shape (n (3 + a), k)."""
+    """Multiply the rotational part of x, (n (3 + b), k), by blocks (n, a, b); return shape (n (3 + a), k)."""
     given = x.reshape(turning.shape[0], 3 + turning.shape[2], x.shape[1])
     out = np.concatenate([given[:, :3], np.matmul(turning, given[:, 3:])], axis=1)
     return out.reshape(out.shape[0] * out.shape[1], x.shape[1])
 
 
 class JointChart:
-    """Coordinates of a robot about a pose: qpos of MuJoCo, nq numbers, along displacements, nv numbers.
+    """Local coordinates of a robot about a pose: MuJoCo's qpos, nq numbers, and displacements, nv numbers.
 
-    Displacements are those of `mj_integratePos`: of slide and hinge joints the change of the coordinate, of
-    ball joints δθ in the frame of the body, of free joints δx in the inertial frame, and δθ.
+    Displacements are those of `mj_integratePos`: the change of the coordinate for slide and hinge joints, δθ
+    in
+    the frame of the body for ball joints, δx in the inertial frame and δθ for free joints.
     """
 
     def __init__(self, model: Any):
@@ -71,14 +74,14 @@ class JointChart:
         self._turns = [(slice(q, q + 4), slice(v, v + 3)) for q, v in turns]
 
     def normalised(self, q: Array) -> Array:
-        """q with unit quaternions [m, -, rad], shape (nq,); those that are 0 stay."""
+        """Return q with unit quaternions [m, -, rad], shape (nq,); zero quaternions stay zero."""
         out = np.array(q)
         for p, _ in self._turns:
             out[p] /= np.linalg.norm(q[p]) or 1.0
         return out
 
     def slopes(self, q: Array) -> tuple[Array, Array]:
-        """How q changes with displacements, shape (nq, nv), and these with q, shape (nv, nq)."""
+        """Return the derivatives of q by displacements, shape (nq, nv), and of these by q, shape (nv, nq)."""
         out, back = np.zeros((self.nq, self.nv)), np.zeros((self.nv, self.nq))
         out[self._straight] = 1.0
         back.T[self._straight] = 1.0
@@ -88,8 +91,8 @@ class JointChart:
         return out, back
 
     def end_slopes(self, h: float, v: Array, w: Array) -> tuple[Array, Array, Array]:
-        """How displacements of the end q ∘ h v ∘ h w change with those of q, with v and with w, each of shape
-        (nv, nv)."""
+        """Return the derivatives of the displacement of q ∘ h v ∘ h w by that of q, by v and by w, each of
+        shape (nv, nv)."""
         by_q, by_v, by_w = np.eye(self.nv), h * np.eye(self.nv), h * np.eye(self.nv)
         for _, turn in self._turns:
             first, second = (matrices(exponential(h * one[turn])) for one in (v, w))

@@ -1,4 +1,4 @@
-"""A derivative: a linear map between named arrays, forwards, backwards, or as one matrix."""
+"""Derivatives as linear maps between named arrays: forward, backward, or as a matrix."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Derivative(ABC):
-    """First-order derivative of some arrays with respect to others: `jvp`, `vjp` and `jacobian`.
+    """First-order derivative of output arrays by input arrays: `jvp`, `vjp` and `jacobian`.
 
     `by` lists the inputs and `of` the outputs, with their shapes. Where the derivative does not exist or is
     not unique, the map is still finite, and `exists` or `unique` is False.
@@ -25,21 +25,22 @@ class Derivative(ABC):
     of: Shapes
     """Outputs: names and shapes."""
     exists: bool = True
-    """False at a kink: the map is that of one of the sides."""
+    """False at a kink; the map is then the derivative of one side."""
     unique: bool = True
-    """False where impulses are not: the change of least norm is taken for them."""
+    """False if impulses are not unique; their change of least norm is then taken."""
     kappa: float = 0.0
-    """Smoothing that it has; 0 for none."""
+    """Smoothing parameter; 0 for the exact derivative."""
     notes: tuple[str, ...] = ()
-    """Sentences about what is not unique, and where and why it does not exist."""
+    """Sentences about kinks, and about quantities that are not unique."""
 
     @abstractmethod
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
+        """Return the changes of all outputs, each (size, k), for changes of some inputs, each (size, k)."""
 
     @abstractmethod
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
+        """Transpose of `forward`: return weights of the inputs `by`, each (size, k), for weights of some
+        outputs, each (size, k)."""
 
     def jvp(self, **tangents: Any) -> dict[str, Array]:
         """Return the changes of all outputs for given changes of some inputs; shapes as in `of` and `by`."""
@@ -51,19 +52,20 @@ class Derivative(ABC):
         return {name: out[name].reshape(shape) for name, shape in self.of.items()}
 
     def vjp(self, *, by: Iterable[str] | None = None, **cotangents: Any) -> dict[str, Array]:
-        """Gradient of the sum of these weights times `of` with respect to everything in `by`, or to some."""
+        """Return the gradient of the weighted sum of outputs with respect to all inputs, or to those in
+        `by`."""
         if not cotangents:
             raise ModelError(f"vjp needs weights of at least one of {', '.join(self.of)}")
-        wanted = tuple(self.by) if by is None else (by,) if isinstance(by, str) else tuple(by)
-        for name in wanted:
+        inputs = tuple(self.by) if by is None else (by,) if isinstance(by, str) else tuple(by)
+        for name in inputs:
             known("by", self.by, name)
         out = self.backward(
-            {name: flat_change("of", self.of, name, value) for name, value in cotangents.items()}, wanted
+            {name: flat_change("of", self.of, name, value) for name, value in cotangents.items()}, inputs
         )
-        return {name: out[name].reshape(self.by[name]) for name in wanted}
+        return {name: out[name].reshape(self.by[name]) for name in inputs}
 
     def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat."""
+        """Return the Jacobian, shape (size of `of`, size of `by`), both flattened."""
         known("of", self.of, of)
         known("by", self.by, by)
         rows, columns = size_of(self.of[of]), size_of(self.by[by])
@@ -80,58 +82,62 @@ class Derivative(ABC):
 
 
 class EffectsDerivative(Derivative):
-    """A derivative by inputs that change the lines of some equations, with what follows from these lines."""
+    """Derivative in two stages: inputs change the residuals of some equations ("lines"), and outputs follow
+    from the changes of these residuals."""
 
     @abstractmethod
     def _effects(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """How all lines change with these inputs, matrices (lines, size), dense or sparse."""
+        """Return the derivatives of all lines by these inputs, matrices (lines, size), dense or sparse."""
 
     @abstractmethod
     def _answered(self, effects: Array) -> dict[str, Array]:
-        """Changes of all of `of` that follow from those of lines, shape (lines, k)."""
+        """Return the changes of all outputs for changes of the lines, shape (lines, k)."""
 
     @abstractmethod
     def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
-        """The transpose: weights of the lines, shape (lines, k)."""
+        """Transpose of `_answered`: return weights of the lines, shape (lines, k)."""
 
     @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
+        """Return the changes of all outputs, each (size, k), for changes of some inputs, each (size, k)."""
         for name in tangents:
             known("by", self.by, name)
         if not tangents:
             return {name: np.zeros((size_of(shape), 0)) for name, shape in self.of.items()}
-        made = self._effects(tangents)
-        return self._answered(np.asarray(sum(made[name] @ change for name, change in tangents.items())))
+        matrices = self._effects(tangents)
+        return self._answered(np.asarray(sum(matrices[name] @ change for name, change in tangents.items())))
 
     @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
-        wanted = tuple(by)
-        for side, shapes, names in (("of", self.of, cotangents), ("by", self.by, wanted)):
+        """Transpose of `forward`: return weights of the inputs `by`, each (size, k), for weights of some
+        outputs, each (size, k)."""
+        inputs = tuple(by)
+        for side, shapes, names in (("of", self.of, cotangents), ("by", self.by, inputs)):
             for name in names:
                 known(side, shapes, name)
-        made = self._effects(wanted)
+        matrices = self._effects(inputs)
         k = max((x.shape[1] for x in cotangents.values()), default=0)
-        whole = {name: cotangents.get(name, np.zeros((size_of(shape), k))) for name, shape in self.of.items()}
-        weights = self._weighed(whole, k)
-        return {name: np.asarray(made[name].T @ weights) for name in wanted}
+        weighted = {
+            name: cotangents.get(name, np.zeros((size_of(shape), k))) for name, shape in self.of.items()
+        }
+        weights = self._weighed(weighted, k)
+        return {name: np.asarray(matrices[name].T @ weights) for name in inputs}
 
 
 def size_of(shape: tuple[int, ...]) -> int:
-    """How many numbers an array of that shape has."""
+    """Number of entries of an array of that shape."""
     return int(np.prod(shape, dtype=int))
 
 
 def known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
-    """The shape of one of these; a ModelError where there is none."""
+    """Return the shape of an input or output (side: "by" or "of"); raise a ModelError for unknown names."""
     if name not in shapes:
         raise ModelError(f"no derivative {side} {name!r}; {alternatives(name, shapes)}")
     return shapes[name]
 
 
 def flat_change(side: str, shapes: Shapes, name: str, value: Any) -> Array:
-    """A change or a weight that a user gave, as one column, shape (size, 1)."""
+    """Return a user's change or weight as one column, shape (size, 1)."""
     shape = known(side, shapes, name)
     try:
         if np.iscomplexobj(value):

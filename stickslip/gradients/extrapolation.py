@@ -1,9 +1,11 @@
 """Derivatives of users' functions: central differences, extrapolated to a step of zero.
 
-Differences at steps s, s/2, s/4, ... are the values at s² of a smooth function, whose value at 0 is the
-derivative; Neville's scheme gives it, with what two neighbours in the table differ by as the error (Ridders
-1982). Functions that are differences themselves (rows without a given Jacobian) have noise of 1e-11, which
-small steps would magnify: each component takes the entry of the table whose error is least.
+Differences with steps s, s/2, s/4, ... are values at s² of a smooth function, whose value at 0 is the
+derivative. Neville's scheme extrapolates to 0; differences of neighbours in its table estimate the error
+(Ridders 1982). Functions that are themselves computed by differences (rows without a given Jacobian) have
+noise
+of 1e-11, which small steps amplify; each component therefore takes the entry with the smallest error
+estimate.
 """
 
 from collections.abc import Callable
@@ -14,18 +16,21 @@ import numpy as np
 from stickslip.state import Array, BoolArray
 
 FIRST = 2e-3
-"""The first step, over the size of what is changed [-]."""
+"""First step, relative to the size of the argument [-]; heuristic."""
 LEVELS = 9
-"""Most steps, each half of the one before."""
+"""Largest number of steps, each half of the previous one; heuristic."""
 WORSE = 2.0
-"""A component whose error grows by this from one step to the next has met its noise: it is taken as it is."""
+"""Growth of the error from one step to the next at which a component is dominated by noise, and final [-];
+heuristic."""
 GOOD = 1e-12
-"""Error, over the largest component, at which no smaller step is tried [-]."""
+"""Error relative to the largest component at which no smaller step is tried [-]; heuristic."""
 
 
 def jacobian(function: Callable[[Array], Array], x: Array, size: Array) -> Array:
-    """d function / dx, shape (rows, columns); `size`, shape (columns,): what a change is small beside,
-    0 for what cannot be changed."""
+    """Return d function / dx, shape (rows, columns).
+
+    size   scale of each argument, relative to which steps are chosen, shape (columns,); 0 for a zero column
+    """
     columns = []
     for j in range(x.size):
         if size[j] > 0.0:
@@ -36,7 +41,7 @@ def jacobian(function: Callable[[Array], Array], x: Array, size: Array) -> Array
 
 
 def slope(function: Callable[[float], Array], x: float, size: float) -> Array:
-    """Derivative of a function of one number, shape (rows,); one that is not finite has none and is NaN."""
+    """Return the derivative of a function of one number, shape (rows,); NaN if no difference is finite."""
     best: Array | None = None
     error: Array | None = None
     moves: BoolArray | None = None
@@ -44,19 +49,23 @@ def slope(function: Callable[[float], Array], x: float, size: float) -> Array:
     for level in range(LEVELS):
         step = FIRST * size * 0.5**level
         up, down = x + step, x - step
-        found = (function(up) - function(down)) / (up - down)
-        if not np.isfinite(found).all():
-            row = []  # beyond where the function is defined: begin again with smaller steps
+        difference = (function(up) - function(down)) / (up - down)
+        if not np.isfinite(difference).all():
+            row = []  # outside the domain of the function: restart with smaller steps
             continue
-        table = [found]
+        table = [difference]
         for k, above in enumerate(row):
             table.append(table[-1] + (table[-1] - above) / (4.0 ** (k + 1) - 1.0))
         if best is None or error is None or moves is None:
-            best, error, moves = found, np.full(found.shape, np.inf), np.ones(found.shape, bool)
+            best, error, moves = (
+                difference,
+                np.full(difference.shape, np.inf),
+                np.ones(difference.shape, bool),
+            )
         for k in range(1, len(table)):
-            off = np.maximum(np.abs(table[k] - table[k - 1]), np.abs(table[k] - row[k - 1]))
-            better = moves & (off < error)
-            best, error = np.where(better, table[k], best), np.where(better, off, error)
+            estimate = np.maximum(np.abs(table[k] - table[k - 1]), np.abs(table[k] - row[k - 1]))
+            better = moves & (estimate < error)
+            best, error = np.where(better, table[k], best), np.where(better, estimate, error)
         if row:
             moves &= np.abs(table[-1] - row[-1]) < WORSE * error
         row = table

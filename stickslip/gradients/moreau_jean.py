@@ -1,19 +1,21 @@
-"""The derivative of a step of Moreau-Jean for worlds.
+"""Derivative of a step of Moreau-Jean for worlds.
 
-The problem of the step is differentiated by the implicit function theorem at its solution
-(`solution_linear.py`), the motion and the assembly around it exactly (`moreau_jean_equations.py`), for the
-contacts and stops that are active. Users' functions (forces, efforts, motions) are differentiated by central
+The contact problem of the step is differentiated by the implicit function theorem at its solution
+(`solution_linear.py`). Motion and assembly are differentiated exactly (`moreau_jean_equations.py`), for the
+set
+of active contacts and stops. Users' functions (forces, efforts, motions) are differentiated by central
 differences of the function alone.
 
-The position correction is not differentiated: it is swept until it is good enough, which is no function of
-its own. Where it moved bodies the map is that of the step without it, and says so: differentiate with
-`correction=False`. Parts of the law that are not there have derivatives of 0: by mu_roll and mu_spin where
-they are 0, and with Poisson's impact by e where it is 0.
+The position correction is not differentiated, because its sweeps stop at a tolerance. If it moved bodies, the
+derivative is that of the step without correction, and a note says so; use `correction=False`. Derivatives by
+coefficients of absent parts of the law are 0: by mu_roll and mu_spin where they are 0, and with Poisson's
+impact by e where it is 0.
 
-Contacts and stops take part in a step if their gap, forecast to its end, is not positive, or if they touch to
-the threshold of the step (`kernels/activation.py`): there the step jumps. Restitution acts on what
-approaches: where nothing approaches and the contact does not open there is a kink. The laws of contact have
-kinks of their own, which their linearisation tells.
+A contact or stop is active if its gap, forecast to the end of the step, is not positive, or if it touches to
+the threshold of the step (`kernels/activation.py`); the step is discontinuous there. Restitution acts at
+negative approach velocity; a loaded contact with approach velocity 0 has a kink. The contact laws have
+further
+kinks, which their linearisation reports.
 """
 
 from collections.abc import Mapping
@@ -41,7 +43,7 @@ from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 from stickslip.threads import single_threaded
 
 NEAR = 1e-9
-"""Share of the size of things below which a gap is on the border."""
+"""Gap that counts as zero, relative to the size of bodies [-]; heuristic."""
 
 
 @single_threaded
@@ -50,11 +52,13 @@ def moreau_jean_derivative(
     solver: Solver, *, kappa: float = 0.0,
 ) -> "MoreauJeanDerivative":  # fmt: skip
     """Make a step of length h [s] and differentiate it; kappa: smoothing of the laws [J], 0 for none."""
+    # 1. The step.
     if scheme.stabilisation:
         raise ModelError("steps with stabilisation are not differentiated: give stabilisation=False")
     prepared = PreparedWorld.of(world)
     step = scheme.step(prepared, state, memory, h, solver)
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
+    # 2. Its equations, and the linearised contact problems of its phases.
     equations = MoreauJeanEquations(scheme, prepared, state, h, step.contacts, _bearing(step), joints)
     response: Response
     if not step.solves:
@@ -63,13 +67,14 @@ def moreau_jean_derivative(
         response = Chained(step, kappa)
     else:
         response = TwoPhases(equations, step, kappa)
+    # 3. Derivatives of the equations at the solution, and kinks.
     equations.solved(response.phases, response.v)
     notes = kinks_of(scheme, step, equations, response)
     return MoreauJeanDerivative(equations, step, response, kappa, notes)
 
 
 class MoreauJeanDerivative(WorldDerivative):
-    """The derivative of a step of `SemiExplicitMoreauJean`."""
+    """Derivative of a step of `SemiExplicitMoreauJean`."""
 
     def __init__(
         self, equations: MoreauJeanEquations, step: Step, response: Response, kappa: float,
@@ -84,17 +89,17 @@ class MoreauJeanDerivative(WorldDerivative):
         self.notes = (*response.notes, *notes)
 
     def mismatch(self, **tangents: Any) -> float:
-        """How much of these changes no change of impulses can follow, 0 to 1.
+        """Return the share of these changes that no change of impulses can follow, 0 to 1.
 
-        0 wherever impulses are unique. Where they are not, contacts and joints hold each other: a change that
-        would make one of them open has no derivative, and `jvp` is the nearest one that keeps all closed.
+        It is 0 if impulses are unique. Otherwise contacts and joints are redundant: a change that would open
+        one of them has no derivative, and `jvp` returns the nearest change that keeps all closed.
         """
         given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
         changed, _, _ = self._changed(self._posed.along(given))
         return float(self._response.mismatch(changed).max(initial=0.0))
 
     def _changed(self, effects: Array) -> tuple[Changed, Array, Array]:
-        """Changes of the problems, and of q and v at the end, from those of all lines."""
+        """Split the changes of all lines into those of the problems, and of q and v at the end."""
         *phases, coefficient, bound, e, q, v = (effects[where] for where in self._posed.lines)
         return Changed(tuple(phases[::2]), tuple(phases[1::2]), coefficient, bound, e), q, v
 
@@ -118,19 +123,20 @@ class MoreauJeanDerivative(WorldDerivative):
         )
         on_r = np.zeros((self._response.r.size, k))
         on_r[: posed.slot.size] = cotangents["r"][posed.slot]
-        found = self._response.backward(np.asarray(on_v).reshape(6 * dynamic.size, k), on_r)
-        phases = [x for pair in zip(found.momentum, found.velocity, strict=True) for x in pair]
+        weights = self._response.backward(np.asarray(on_v).reshape(6 * dynamic.size, k), on_r)
+        phases = [x for pair in zip(weights.momentum, weights.velocity, strict=True) for x in pair]
         out = np.zeros((posed.size, k))
-        for where, part in zip(posed.lines, (*phases, *found[2:], q, v), strict=True):
+        for where, part in zip(posed.lines, (*phases, *weights[2:], q, v), strict=True):
             if len(part):
                 out[where] = part
         return out
 
 
 def _bearing(step: Step) -> BoolArray:
-    """Contacts that bear, or may bear in other impulses or if anything changed, shape (nc,).
+    """Contacts that are loaded, or may be loaded with other impulses or after small changes, shape (nc,).
 
-    All but those that open in every problem of the step, faster than the error of their velocities.
+    These are all contacts except those that open in every problem of the step, with velocities above their
+    error.
     """
     nc, size = len(step.contacts), float(np.abs(step.r).max(initial=0.0))
     small = 1e-9 * size if step.solves else 0.0
@@ -145,10 +151,10 @@ def _bearing(step: Step) -> BoolArray:
 def kinks_of(
     scheme: SemiExplicitMoreauJean, step: Step, equations: MoreauJeanEquations, response: Response
 ) -> tuple[str, ...]:
-    """A sentence for each thing that has no derivative, beside what the laws of contact say."""
+    """Return sentences about the kinks of the step, except those of the contact laws."""
     start = Start.of(scheme.theta, equations.prepared, equations.state, equations.h)
-    found = equations.prepared.detector.find(start.q_m.reshape(-1), start.margin)
-    notes = _forecasts(start, scheme.theta, found) + _stops(start, scheme.theta)
+    contacts = equations.prepared.detector.find(start.q_m.reshape(-1), start.margin)
+    notes = _forecasts(start, scheme.theta, contacts) + _stops(start, scheme.theta)
     notes += _unapproached(equations, response) + _borders(equations)
     if step.correction > 0.0:
         notes.append(
@@ -165,26 +171,26 @@ def kinks_of(
     return tuple(dict.fromkeys(notes))
 
 
-def _forecasts(start: Start, theta: float, found: ContactSet) -> list[str]:
-    """Contacts whose forecast gap is 0."""
+def _forecasts(start: Start, theta: float, contacts: ContactSet) -> list[str]:
+    """Return sentences about contacts whose forecast gap is 0."""
     bodies, world = start.bodies, start.world
-    if not len(found):
+    if not len(contacts):
         return []
-    closing, fast = _closing(set_rows(found, start.q_m)[:, 0], found.body, start)
-    forecast = found.gap + theta * start.h * closing
-    answers = (bodies.row[found.body] >= 0).any(axis=1)
+    closing, fast = _closing(set_rows(contacts, start.q_m)[:, 0], contacts.body, start)
+    forecast = contacts.gap + theta * start.h * closing
+    answers = (bodies.row[contacts.body] >= 0).any(axis=1)
     size = NEAR * bodies.size + DOUBT * start.h * fast
-    touches = (forecast > 0.0) & (np.maximum(found.gap, forecast) <= start.slack + size)
+    touches = (forecast > 0.0) & (np.maximum(contacts.gap, forecast) <= start.slack + size)
     near = answers & (touches | (np.abs(forecast) <= size))
     return [
         f"bodies {world.names[a]!r} and {world.names[b]!r}: a contact is about to take part in the step, or"
         " to leave it: its forecast gap is 0"
-        for a, b in found.body[near].tolist()
+        for a, b in contacts.body[near].tolist()
     ]
 
 
 def _stops(start: Start, theta: float) -> list[str]:
-    """Stops of joints whose forecast gap is 0."""
+    """Return sentences about stops of joints whose forecast gap is 0."""
     joints = start.world.joints
     bounds = np.stack([joints.lower, joints.upper], axis=-1).reshape(-1, 4)
     joint, which = np.nonzero(np.isfinite(bounds))
@@ -207,8 +213,10 @@ def _stops(start: Start, theta: float) -> list[str]:
 
 
 def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
-    """Least velocities of rows if either side moves freely or is held from that, and the sizes of what goes
-    into them, each of shape (m,)."""
+    """Return lower bounds of the velocities of rows, and the sizes of their terms, each of shape (m,).
+
+    Each side may move with its velocity at the start or with its free velocity; the smaller one is taken.
+    """
     velocities = np.stack([start.v_start[sides], start.v_free[sides]])
     parts = np.where((sides >= 0)[:, :, None], rows * velocities, 0.0)
     fast: Array = np.abs(parts).max(axis=0).sum(axis=(1, 2))
@@ -217,7 +225,7 @@ def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
 
 
 def _borders(equations: MoreauJeanEquations) -> list[str]:
-    """Contacts that bear where other features take over, or beside where they are."""
+    """Return sentences about loaded contacts on the border of a feature, or off their smooth gap."""
     names, body = equations.world.names, equations.contacts.body
     said = (
         (equations.border, "touch where other faces or edges take over"),
@@ -229,7 +237,7 @@ def _borders(equations: MoreauJeanEquations) -> list[str]:
 
 
 def _unapproached(equations: MoreauJeanEquations, response: Response) -> list[str]:
-    """Contacts and stops with restitution that may bear and are not approached."""
+    """Return sentences about loaded contacts and stops with restitution and approach velocity 0."""
     if not response.r.size:
         return []
     notes, contacts, world = [], equations.slot.size, equations.world

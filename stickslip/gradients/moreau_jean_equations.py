@@ -1,7 +1,7 @@
-"""The problem that a step of Moreau-Jean poses, along directions: `schemes/bodies.py` in complex numbers.
+"""The contact problem of a step of Moreau-Jean along directions: `schemes/bodies.py` in complex numbers.
 
-With a fixed set of active contacts and stops it is a smooth function of all inputs. The rows of joints are
-multiplied by lengths of the world as it is: they scale impulses of joints and move nothing.
+For a fixed set of active contacts and stops it is a smooth function of all inputs. The rows of joints are
+multiplied by constant lengths of the world, which scale the impulses of joints but do not affect the motion.
 """
 
 from dataclasses import dataclass
@@ -27,61 +27,61 @@ from stickslip.state import Array, BoolArray, IntArray, State
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Middle:
-    """The middle of a step along directions."""
+    """State at the middle of a step, and free velocities, along directions."""
 
     given: Inputs
     J_inverse: Complex
-    """0 where a body is not dynamic [1/(kg m²)], shape (k, n, 3, 3)."""
+    """Inverse inertia, 0 for bodies that are not dynamic [1/(kg m²)], shape (k, n, 3, 3)."""
     q: Complex
-    """[m, -], shape (k, n, 7)."""
+    """Coordinates at the middle of the step [m, -], shape (k, n, 7)."""
     v_start: Complex
-    """Before the forces [m/s, rad/s], shape (k, n, 6)."""
+    """Velocities before the forces [m/s, rad/s], shape (k, n, 6)."""
     v_free: Complex
-    """After them, and what is prescribed [m/s, rad/s], shape (k, n, 6)."""
+    """Velocities after the forces, and prescribed velocities [m/s, rad/s], shape (k, n, 6)."""
     f: Complex
-    """Momenta of the dynamic bodies [N s, N m s], shape (k, nd, 6)."""
+    """Momenta of the dynamic bodies after the forces [N s, N m s], shape (k, nd, 6)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Posed:
-    """The data of a problem along directions, as `GlobalProblem` and its set have them."""
+    """Data of a contact problem along directions, as in `GlobalProblem` and its set."""
 
     rows: Complex
-    """Of H' over both sides, dynamic or not [-, m], shape (k, p, 2, 6)."""
+    """Rows of H' over both sides, dynamic or not [-, m], shape (k, p, 2, 6)."""
     u_bias: Complex
-    """[m/s], shape (k, p)."""
+    """Biases of the velocities [m/s], shape (k, p)."""
     struck: Complex
-    """What an impact changes in normal velocities that are approached [m/s], shape (k, p)."""
+    """Change of approaching normal velocities by the impact, (1 + e) u_N [m/s], shape (k, p)."""
     coefficient: Complex
-    """[-, m], shape (k, ng)."""
+    """Friction coefficients of the groups [-, m], shape (k, ng)."""
     bound: Complex
     """Largest impulse of each block of dry friction, 0 of others [N s], shape (k, nb)."""
     e: Complex
     """Restitution of the contacts [-], shape (k, nc)."""
     gap: Complex
-    """Of the contacts [m], shape (k, nc)."""
+    """Gaps of the contacts [m], shape (k, nc)."""
 
 
 class Phase(NamedTuple):
-    """A problem of a step."""
+    """One contact problem of a step, at its solution."""
 
     forced: bool
-    """Whether momenta are those after the forces of the step."""
+    """Whether the momenta include the forces of the step."""
     v: Array
     """Velocities of the dynamic bodies [m/s, rad/s], shape (6 nd,)."""
     r: Array
-    """Impulses so far [N s], shape (p,)."""
+    """Impulses of this and all previous phases [N s], shape (p,)."""
     left: float = 0.0
-    """Share of the change of approached normal velocities that is not yet made [-]."""
+    """Share of the change of approaching normal velocities that later phases make [-]."""
 
 
 class MoreauJeanEquations(Equations):
-    """One step of a world, whose active contacts and joint blocks are known."""
+    """Equations of one step of a world, for given active contacts and joint blocks."""
 
     phases: tuple[Phase, ...] = ()
-    """The problems that the step was made of, at their solutions."""
+    """Contact problems of the step, at their solutions."""
     v_after: Array
-    """Of the dynamic bodies, after the impulses [m/s, rad/s], shape (6 nd,)."""
+    """Velocities of the dynamic bodies after the impulses [m/s, rad/s], shape (6 nd,)."""
 
     def __init__(
         self, scheme: SemiExplicitMoreauJean, prepared: PreparedWorld, state: State, h: float,
@@ -91,7 +91,7 @@ class MoreauJeanEquations(Equations):
         super().__init__(prepared, state, {}, h)
         self.theta, self.newton = scheme.theta, scheme.impact == "newton"
         self.contacts, self.joints = contacts, joints
-        # which of the six numbers of contacts are components, and which of their coefficients groups
+        # indices of components among the six numbers of all contacts, and of groups among their coefficients
         self.slot, self.group = (np.flatnonzero(of(contacts.law)) for of in (components, groups))
         self.middle_base = self.middle(self.base)
         q = self.middle_base.q[0].real
@@ -99,7 +99,7 @@ class MoreauJeanEquations(Equations):
         self.touching = self.table.along(self.table.shaped(self.world, self.base), self.middle_base.q)
         off = self.table.off(self.world, contacts, *self.touching, q)
         self.border, self.off = bears & (self.table.mark != 0), bears & (off > 1.0)
-        """Contacts that bear on the border of a feature, and beside where detection has them [-], (nc,)."""
+        """Loaded contacts on the border of a feature, and those off their smooth gap [-], shape (nc,)."""
 
     @cached_property
     def sides(self) -> IntArray:
@@ -109,7 +109,7 @@ class MoreauJeanEquations(Equations):
 
     @cached_property
     def unit(self) -> Array:
-        """What rows are multiplied by, 1 for contacts and `Blocks.unit` for joints [-, m], shape (p,)."""
+        """Factors of the rows: 1 for contacts, `Blocks.unit` for joints [-, m], shape (p,)."""
         turns = np.logical_not(self._at_rest[0][:, :, :3].any(axis=(1, 2)))
         unit = np.ones(turns.size)
         unit[self.slot.size :] = self.joints.of_rows(self.bodies.joint_length[self.joints.joint])
@@ -118,7 +118,7 @@ class MoreauJeanEquations(Equations):
 
     @cached_property
     def bounces(self) -> BoolArray:
-        """Rows that restitution acts on, if there is any: normals and stops that are approached [-],
+        """Rows to which restitution applies: normals and stops with negative approach velocity [-],
         shape (p,)."""
         _, _, approach, near = self._at_rest
         return (approach < 0.0) & ~near
@@ -137,13 +137,14 @@ class MoreauJeanEquations(Equations):
 
     @cached_property
     def grazes(self) -> BoolArray:
-        """Rows with restitution whose approach is 0, so that it has a kink there [-], shape (p,)."""
+        """Rows with restitution whose approach velocity is 0, where restitution has a kink [-], shape
+        (p,)."""
         _, e, _, near = self._at_rest
         return (e > 0.0) & near
 
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array, BoolArray]:
-        """Where nothing changes: rows, restitution, rates before the impulses, and whether these are 0."""
+        """Base values: rows, restitution, velocities before the impulses, and whether these count as 0."""
         at = self.middle_base
         rows, _, e, _, _ = self._raw(at, self.touching[0])
         approach = over_sides(rows, self.sides, at.v_start)[0].real
@@ -153,12 +154,12 @@ class MoreauJeanEquations(Equations):
         return rows[0].real, e[0].real, approach, np.abs(approach) <= DOUBT * size
 
     def middle(self, given: Inputs) -> Middle:
-        """Half way, with the forces of the step."""
+        """Return the state at the middle of the step, with free velocities, for these inputs."""
         world, row, theta, h = self.world, self.bodies.row, self.theta, given.h
         first = (1.0 - theta) * h
         inverse = np.zeros_like(given.J)
-        found = np.linalg.inv(given.J[:, self.bodies.dynamic])
-        inverse[:, self.bodies.dynamic] = 0.5 * (found + np.swapaxes(found, -1, -2))
+        J_inv = np.linalg.inv(given.J[:, self.bodies.dynamic])
+        inverse[:, self.bodies.dynamic] = 0.5 * (J_inv + np.swapaxes(J_inv, -1, -2))
         q, v = along.freely(row, given.J, inverse, given.q, given.v, first)
         F = along.forces_along(world, given, self.state.t + first, q, v)
         k = max(len(x) for x in (v, F, given.v, h, given.mass, given.J, given.gravity))
@@ -170,7 +171,7 @@ class MoreauJeanEquations(Equations):
         return Middle(given, inverse, q, v, v_free, f)
 
     def posed(self, at: Middle) -> Posed:
-        """The problem, contacts first."""
+        """Return the data of the contact problem; contacts precede joints."""
         nc = len(self.contacts)
         touching, gap = self.table.along(self.table.shaped(self.world, at.given), at.q)
         rows, bias, e, bound, law = self._raw(at, touching)
@@ -186,7 +187,7 @@ class MoreauJeanEquations(Equations):
         return Posed(rows, bias, struck, coefficient, bound, law[..., 3], gap)
 
     def _projected(self, at: Middle, rows: Complex, bias: Complex) -> tuple[Complex, Complex]:
-        """Rows and biases with those of redundant joints projected."""
+        """Return rows and biases, with redundant rows of joints projected out."""
         blocks, first, k = self.joints, self.slot.size, max(len(rows), len(bias))
         rows, bias = (np.array(np.broadcast_to(x, (k, *x.shape[1:]))) for x in (rows, bias))
         sides, error = self.world.joints.body[blocks.joint], blocks.along(self.world.joints, at.q)[1][0].real
@@ -197,8 +198,8 @@ class MoreauJeanEquations(Equations):
         return rows, bias
 
     def _raw(self, at: Middle, touching: Complex) -> tuple[Complex, ...]:
-        """Rows without units, biases without restitution, restitution, bounds of joints' friction, and laws
-        of the contacts."""
+        """Return rows without units, biases without restitution, restitution, bounds of dry friction, and the
+        laws of the contacts."""
         nc, joints, blocks = len(self.contacts), self.world.joints, self.joints
         law = at.given.law[:, self._pair]
         rows = touching.reshape(len(touching), 6 * nc, 2, 6)[:, self.slot]
@@ -206,7 +207,7 @@ class MoreauJeanEquations(Equations):
         bias: Complex = np.zeros((1, self.slot.size))
         bound: Complex = np.zeros((1, nc))
         if blocks.joint.size:
-            # what rows turn by until the end of the step, as `kernels/bodies/joints.joint_rows` has it
+            # change of the rows until the end of the step, as in `kernels/bodies/joints.joint_rows`
             reach, sides = self.theta * at.given.h, self.sides[self.slot.size :]
             held, _ = blocks.along(joints, at.q)
             ends, _ = blocks.along(joints, along.moved(at.q, at.v_start, reach))
@@ -220,10 +221,10 @@ class MoreauJeanEquations(Equations):
         still = (self.sides >= 0) & (self.bodies.row[self.sides] < 0)
         return rows, bias + over_sides(rows * still[:, :, None], self.sides, at.v_free), e, bound, law
 
-    # the effects of inputs, at the solutions of the phases
+    # Effects of inputs, at the solutions of the phases.
 
     def solved(self, phases: tuple[Phase, ...], v_after: Array) -> None:
-        """Take the solutions of the step, which effects are told at."""
+        """Set the solutions of the phases, at which effects are computed, and lay out the lines."""
         self.phases, self.v_after = phases, v_after
         n, nd, p = self.bodies.count, self.bodies.dynamic.size, len(self.sides)
         posed = self.posed(self.middle_base)
@@ -242,8 +243,12 @@ class MoreauJeanEquations(Equations):
         self.parts = tuple(parts)
 
     def effects(self, given: Inputs) -> tuple[Array, ...]:
-        """Of each phase f - M v, H r by rows and sides, and H' v + u_bias; coefficients, bounds and
-        restitution; displacements and velocities at the end."""
+        """Return the changes of all parts.
+
+        These are, for each phase, f - M v, H r by rows and sides, and H' v + u_bias; then coefficients,
+        bounds
+        and restitution; then displacements and velocities at the end.
+        """
         k, at, p, dynamic = given.k, self.middle(given), len(self.sides), self.bodies.dynamic
         posed, found = self.posed(at), []
         drows, mass, J = changes(posed.rows, k), given.mass[:, dynamic, None], given.J[:, dynamic]
@@ -261,8 +266,10 @@ class MoreauJeanEquations(Equations):
         return *found, *self.arrival(at, k)
 
     def arrival(self, at: Middle, k: int, dv: Array | None = None) -> tuple[Array, Array]:
-        """Changes of q (displacements) and v at the end, each (k, n, 6), where v after the impulses changes
-        by dv, shape (k, nd, 6), 0 unless given."""
+        """Return the changes of q (displacements) and v at the end, each (k, n, 6).
+
+        dv: changes of the velocities after the impulses, shape (k, nd, 6), 0 by default.
+        """
         v = np.array(np.broadcast_to(at.v_free, (k, *at.v_free.shape[1:])))
         v[:, self.bodies.dynamic] = self.v_after.reshape(-1, 6) + (0.0 if dv is None else 1j * EPSILON * dv)
         reach = self.theta * at.given.h
@@ -271,8 +278,8 @@ class MoreauJeanEquations(Equations):
 
     @cached_property
     def arrival_by_v(self) -> tuple[Array, Array]:
-        """Blocks of the derivatives of q and v of each dynamic body at the end by its v after the impulses,
-        each (nd, 6, 6): bodies do not see each other on the way."""
+        """Derivatives of q and v of each dynamic body at the end by its v after the impulses, each
+        (nd, 6, 6); bodies are independent during free motion."""
         dynamic = self.bodies.dynamic
         dv = np.broadcast_to(np.eye(6)[:, None], (6, dynamic.size, 6))
         q, v = (x[:, dynamic].transpose(1, 2, 0) for x in self.arrival(self.middle_base, 6, dv))
@@ -280,6 +287,6 @@ class MoreauJeanEquations(Equations):
 
 
 def _momenta(mass: Complex, J: Complex, v: Complex) -> Complex:
-    """M v, shape (k, nd, 6)."""
+    """Return the momenta M v [N s, N m s], shape (k, nd, 6)."""
     turning = (J * v[..., None, 3:]).sum(axis=-1)
     return np.concatenate(np.broadcast_arrays(mass * v[..., :3], turning), axis=-1)

@@ -1,4 +1,5 @@
-"""What bodies answer to changes of the problems of a step: velocities after the impulses, and impulses."""
+"""Responses of a step of Moreau-Jean to changes of its contact problems: changes of velocities and
+impulses."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -19,55 +20,55 @@ from stickslip.state import Array, BoolArray, IntArray, ModelError
 
 KICKED = "restitution acts on impulses of the compression that are not unique: velocities depend on them"
 SAME = 1e-6
-"""Share of a kick up to which the radius of a disc is that kick."""
+"""Relative difference up to which the radius of a disc is taken to be equal to the kick [-]; heuristic."""
 
 
 class Changed(NamedTuple):
-    """How the problems of a step change at fixed v and r, or weights of such changes."""
+    """Changes of the residuals of the problems of a step at constant v and r, or weights of such changes."""
 
     momentum: tuple[Array, ...]
-    """Of each problem: f - M v + H r [N s, N m s], shape (6 nd, k)."""
+    """Changes of f - M v + H r of each problem [N s, N m s], shape (6 nd, k)."""
     velocity: tuple[Array, ...]
-    """Of each problem: H' v + u_bias [m/s, rad/s], shape (p, k)."""
+    """Changes of H' v + u_bias of each problem [m/s, rad/s], shape (p, k)."""
     coefficient: Array
-    """Of the groups of friction [-, m], shape (ng, k)."""
+    """Changes of the coefficients of friction groups [-, m], shape (ng, k)."""
     bound: Array
-    """Of blocks of dry friction [N s, N m s], shape (nb, k)."""
+    """Changes of the bounds of dry friction, by blocks [N s, N m s], shape (nb, k)."""
     e: Array
-    """Restitution of the contacts [-], shape (nc, k)."""
+    """Changes of the restitution of contacts [-], shape (nc, k)."""
 
 
 class Response(ABC):
-    """The answer of a step to first order."""
+    """Linearised response of a step."""
 
     v: Array
     """Velocities of the dynamic bodies after the impulses [m/s, rad/s], shape (6 nd,)."""
     r: Array
     """Impulses of the step, contacts first [N s, N m s], shape (p,)."""
     presses: BoolArray
-    """Components of all contacts, stops and joints but those that open, away from the border, in every
+    """Components of all contacts, stops and joints except those that open, away from the border, in every
     problem of the step [-], shape (p,)."""
     exists: bool = True
     unique: bool = True
     notes: tuple[str, ...] = ()
     phases: tuple[Phase, ...]
-    """The problems that it rests on."""
+    """Contact problems of the step, at their solutions."""
 
     @abstractmethod
     def forward(self, changed: Changed) -> tuple[Array, Array]:
-        """Changes of v and r, each (size, k)."""
+        """Return the changes of v and r, each (size, k)."""
 
     @abstractmethod
     def backward(self, on_v: Array, on_r: Array) -> Changed:
-        """The transpose: weights of the changes of the problems."""
+        """Transpose of `forward`: return weights of the changes of the problems."""
 
     def mismatch(self, changed: Changed) -> Array:
-        """How much of these changes no impulses can follow, 0 to 1, shape (k,)."""
+        """Share of these changes that no impulses can follow, 0 to 1, shape (k,)."""
         return np.zeros(changed.momentum[0].shape[1])
 
 
 class Untouched(Response):
-    """A step in which nothing acts but forces: M v = f."""
+    """Response of a step without contacts and joints: M v = f."""
 
     def __init__(self, equations: MoreauJeanEquations):
         self._M, dynamic = equations.bodies.M, equations.bodies.dynamic
@@ -75,21 +76,21 @@ class Untouched(Response):
         self.presses, self.phases = np.zeros(0, bool), (Phase(True, self.v, self.r),)
 
     def forward(self, changed: Changed) -> tuple[Array, Array]:
-        """Changes of v and r."""
+        """Return the changes of v and r."""
         momentum = changed.momentum[0]
         return (self._M.solve(momentum) if momentum.size else momentum), np.zeros((0, momentum.shape[1]))
 
     def backward(self, on_v: Array, on_r: Array) -> Changed:
-        """Weights of the changes of the problem."""
+        """Return weights of the changes of the problem."""
         none = np.zeros((0, on_v.shape[1]))
         return Changed((self._M.solve(on_v) if on_v.size else on_v,), (none,), none, none, none)
 
 
 class Chained(Response):
-    """A step of problems one after the other: one, or an impact in parts (`schemes/body_impacts.py`).
+    """Response of a step with one contact problem, or with an impact in parts (`schemes/body_impacts.py`).
 
-    The impulses of a part change the momenta with which the next ones begin; the transpose goes through them
-    from the last to the first. Forces, and bounds of dry friction, act in the last one.
+    The impulses of each part change the initial momenta of the following parts; the transpose traverses the
+    parts in reverse order. Forces, and bounds of dry friction, act in the last part.
     """
 
     def __init__(self, step: Step, kappa: float):
@@ -113,7 +114,7 @@ class Chained(Response):
         )
 
     def forward(self, changed: Changed) -> tuple[Array, Array]:
-        """Changes of v and r."""
+        """Return the changes of v and r."""
         dr = np.zeros((self.r.size, changed.coefficient.shape[1]))
         for linear, momentum, velocity in zip(self._linear, changed.momentum, changed.velocity, strict=True):
             bound = changed.bound if linear is self._linear[-1] else NONE
@@ -123,14 +124,15 @@ class Chained(Response):
         return found.v, dr
 
     def mismatch(self, changed: Changed) -> Array:
-        """Where impulses are not unique, what they cannot follow; an impact in parts does not tell."""
+        """Share of these changes that no impulses can follow, shape (k,); 0 for an impact in parts, where it
+        is not computed."""
         if len(self._linear) > 1:
             return super().mismatch(changed)
         bound, (momentum,), (velocity,) = changed.bound, changed.momentum, changed.velocity
         return self._linear[0].mismatch(Causes(momentum, velocity, NONE, changed.coefficient, -bound, bound))
 
     def backward(self, on_v: Array, on_r: Array) -> Changed:
-        """Weights of the changes of the problems."""
+        """Return weights of the changes of the problems."""
         momentum: list[Array] = []
         velocity: list[Array] = []
         weights: Array | None = on_v
@@ -152,11 +154,11 @@ def _linearised(solution: Solution, kappa: float) -> GlobalLinearisation:
 
 
 class TwoPhases(Response):
-    """A step with Poisson's impact: both phases of `schemes/body_impacts.py`.
+    """Response of a step with Poisson's impact: both phases of `schemes/body_impacts.py`.
 
-    Compression gives r^c, and with it the kicks e r_N^c. The expansion is taken in the form it was solved in:
-    impulses r = base + x with base = r^c, and the kick of those contacts that leave, whose friction is a disc
-    of known radius; W and the law of x are those of its last pass.
+    The compression gives r^c, and the kicks e r_N^c. The expansion is linearised in the form in which it was
+    solved: impulses r = base + x with base = r^c, plus the kick for separating contacts, whose friction is a
+    disc of known radius; W and the law of x are those of the last pass.
     """
 
     def __init__(self, equations: MoreauJeanEquations, step: Step, kappa: float):
@@ -172,14 +174,15 @@ class TwoPhases(Response):
         self._M, nc = first.M, len(equations.contacts)
         self._normals = first.K.offset[:nc]
         self._e = equations.contacts.law[:, 3]
-        # The kicks e r_N are those of the impulses that were found, unique or not.
-        found = bool((self._e > 0.0).any())
+        # 1. Compression. The kicks e r_N depend on the computed impulses, unique or not.
+        fixed = bool((self._e > 0.0).any())
         self._compression = GlobalLinearisation(
-            first, compression.r, tolerance=compression.tolerance, found=found, share=DOUBT
+            first, compression.r, tolerance=compression.tolerance, found=fixed, share=DOUBT
         )
         self._pressed = np.maximum(self._compression.r[self._normals], 0.0)
         self._H = first.H_sparse().toarray()
         self._W = self._H.T @ self._M.solve(self._H)
+        # 2. Expansion.
         self._lay_out(first.K, second.K, nc)
         f = equations.middle_base.f[0].real.reshape(-1)
         self._expand(second, expansion.r, expansion.tolerance, f, first.u_bias)
@@ -195,7 +198,7 @@ class TwoPhases(Response):
         )
 
     def _lay_out(self, K: ProductSet, wide: ProductSet, nc: int) -> None:
-        """Where blocks and components of K are in the set of the expansion, and the normals of its discs."""
+        """Set the positions of the blocks and components of K in the set of the expansion, and its discs."""
         cone, apart = np.flatnonzero(wide.kind == cones.FRICTION)[:nc], np.zeros(len(K), bool)
         apart[:nc] = (cone > 0) & (wide.kind[cone - 1] == cones.NONNEGATIVE)
         _, self._at, self._extra = split_set(K, apart)
@@ -216,7 +219,7 @@ class TwoPhases(Response):
             self._stiff = second.W.diagonal()[extra]
             W[extra, extra] = self._stiff
             radius = -second.u_free[extra] / self._stiff
-            # one that left after it had stayed has a disc that grows with what it presses beyond its kick
+            # the disc of a contact that separated after staying grows with its impulse beyond the kick
             grows = np.abs(radius - kick[split]) > SAME * kick.max()
             W[extra[grows], at[self._normals[split[grows]]]] = -self._stiff[grows]
             u_free[extra] = -self._stiff * kick[split]
@@ -226,7 +229,7 @@ class TwoPhases(Response):
         self.v = self._M.solve(f + self._H @ self.r)
 
     def forward(self, changed: Changed) -> tuple[Array, Array]:
-        """Changes of v and r."""
+        """Return the changes of v and r."""
         (first, momentum), (compressed, velocity) = changed.momentum, changed.velocity
         k, normals, split = first.shape[1], self._normals, self._split
         base = self._compression.forward(Causes(first, compressed, coefficient=changed.coefficient)).r.copy()
@@ -244,13 +247,13 @@ class TwoPhases(Response):
         return free + self._M.solve(self._H @ dr), dr
 
     def mismatch(self, changed: Changed) -> Array:
-        """Of the compression, whose impulses the expansion takes over."""
+        """Share of these changes that no impulses of the compression can follow, 0 to 1, shape (k,)."""
         return self._compression.mismatch(
             Causes(changed.momentum[0], changed.velocity[0], coefficient=changed.coefficient)
         )
 
     def backward(self, on_v: Array, on_r: Array) -> Changed:
-        """Weights of the changes of both phases and of restitution."""
+        """Return weights of the changes of both phases and of restitution."""
         k, normals, split = on_v.shape[1], self._normals, self._split
         momentum = self._M.solve(on_v)
         on_base = on_r + self._H.T @ momentum

@@ -1,4 +1,4 @@
-"""How restitution of contacts and limits of a robot follows that of its geoms and joints."""
+"""Derivatives of the restitution of contacts and limits of a robot by that of its geoms and joints."""
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from stickslip.state import Array, IntArray
 def restitution_of_blocks(
     prepared: PreparedRobot, what: IntArray, key: IntArray
 ) -> tuple[Array, dict[str, Array]]:
-    """Of the contacts and limits among blocks `what` and `key` (nb,): their restitution [-], shape (m,), and
-    how it follows that of geoms and of limits, by the name of the number, shape (m, numbers).
+    """Return the restitution of the contacts and limits among blocks `what` and `key` (nb,) [-], shape (m,),
+    and its derivatives by the restitution of geoms and of limits, by name, shape (m, numbers) each.
 
-    A contact has the smaller one of its geoms: where both are the same, each has half of the derivative.
+    A contact has the smaller restitution of its two geoms; if both are equal, each has half of the
+    derivative.
     """
     robot = prepared.robot
     model, laws, rows = robot.model, robot.laws, np.flatnonzero(what >= LIMIT)

@@ -1,9 +1,10 @@
 """The derivative of one step of a robot, by the implicit function theorem on its contact problem.
 
-With v⁺ and r linear in the equations (`robot_equations.py`), W and the law are those of the step; the rest is
-`tangent.py`. Beside the kinks of the laws of contact there are those of the scheme: a gap of 0 at the start,
-where what closes and what overlaps differ by q; restitution of what is not approached; and something that
-takes no part in the step but is about to.
+The equations (`robot_equations.py`) are linear in v⁺ and r, so that W and the law are those of the step;
+`tangent.py` solves the linearised problem. In addition to the kinks of the contact laws, the scheme has
+kinks:
+a gap of 0 at the start, where the derivatives by q of a closing and of an overlapping contact differ;
+restitution at zero approach velocity; and an inactive constraint that is about to become active.
 """
 
 from collections.abc import Iterable
@@ -29,11 +30,11 @@ from stickslip.state import Array, BoolArray, ModelError, State
 from stickslip.threads import single_threaded
 
 REMEMBERED = ("key", "offset", "r", "reach", "qfrc_applied", "xfrc_applied")
-"""What the memory of a step has."""
+"""Arrays of the memory of a step."""
 STATE = ("q", "v", "act", "ctrl")
-"""Inputs whose two slopes are looked for at once; of others when they are asked for."""
+"""Inputs that are differentiated at construction, to detect kinks; other inputs are differentiated on use."""
 MIXED = {"friction": "larger", "restitution": "smaller"}
-"""Which of its two geoms gives a contact its coefficient."""
+"""Which coefficient of its two geoms a contact has."""
 
 
 class RobotStepDerivative(TangentDerivative):
@@ -66,7 +67,8 @@ class RobotStepDerivative(TangentDerivative):
             self._matrix(name)
 
     def _linearised(self, tolerance: float) -> Tangent:
-        """The tangent, and what is held while inputs change."""
+        """Linearise the step: compute the tangent, and the quantities that are held while inputs change."""
+        # 1. The contact problem in r alone, and its solution.
         posed, base, kappa, h = self._equations, self._equations.base, self.kappa, self._equations.h
         core, r, end = None, posed.r, np.array(self.step.state.v)
         if r.size:
@@ -75,7 +77,7 @@ class RobotStepDerivative(TangentDerivative):
             core = ReducedLinearisation(problem, r, tolerance, kappa, share=DOUBT)
             r = core.r
         v = base.v + np.linalg.solve(base.A, base.J.T @ r)
-        # What the correction of positions does: w and p are those of the step, exact ones.
+        # 2. The correction of positions: w and p solve its equations exactly.
         touching = self._touching() if core is not None and not kappa else np.zeros(r.size, bool)
         w, p, acting = posed.correction(end, touching)
         bears = np.isin(acting, posed.normals)
@@ -83,6 +85,7 @@ class RobotStepDerivative(TangentDerivative):
         within = np.where(free, np.abs(base.gap[acting]) <= DEEPEST, base.gap[acting] >= -DEEPEST)
         self._held = Held(v, r, end, w, p, acting, bears, within.astype(float))
         self._by_q, by_v, self._by_w = posed.chart.end_slopes(h, end, w)
+        # 3. Derivatives of q⁺, and the rows of the equations.
         J = base.J[acting]
         self._shift = _shift(base.A, J)
         pulled = np.zeros((base.v.size + acting.size, v.size))
@@ -98,7 +101,7 @@ class RobotStepDerivative(TangentDerivative):
         return Tangent(v, r, base.A, base.J.T, base.J, by_v, core, rows)
 
     def _touching(self) -> BoolArray:
-        """Components of contacts and limits that bear, with a gap of 0, and have no restitution to follow."""
+        """Components of loaded contacts and limits with gap 0 and no restitution."""
         posed = self._equations
         out = np.zeros(posed.K.size, bool)
         shut = (posed.branch == SHUT) & (np.abs(posed.base.gap[posed.normals]) <= NEGLIGIBLE)
@@ -106,7 +109,10 @@ class RobotStepDerivative(TangentDerivative):
         return out
 
     def _kinks(self, carried: bool) -> list[str]:
-        """Sentences of the scheme; carried: a gap of 0 is one that the step before left, whatever changes."""
+        """Return sentences about the kinks of the scheme.
+
+        carried: within a run, where a gap of 0 remains 0 whatever changes if the step before left it loaded.
+        """
         posed, core, notes = self._equations, self._tangent.core, []
         h, v, base, n = posed.h, self._tangent.v, posed.base, posed.normals
         fast = DOUBT * h * max(1e-3, float(np.abs(base.J @ v).max(initial=0.0)))
@@ -129,7 +135,7 @@ class RobotStepDerivative(TangentDerivative):
                 notes.append(
                     f"{posed.name_of(int(blocks[k]))} has restitution and is about to be approached, or not"
                 )
-        rows, gaps = posed.left
+        rows, gaps = posed.inactive
         if (np.abs(gaps + h * rows @ v) <= max(fast, NEGLIGIBLE)).any():
             notes.append(
                 "something that takes no part in the step would touch at its end: it is about to take part"
@@ -137,7 +143,7 @@ class RobotStepDerivative(TangentDerivative):
         return list(dict.fromkeys(notes))
 
     def _named(self, note: str) -> str:
-        """A sentence about a block with its name."""
+        """Return the sentence with the number of a block replaced by its name."""
         word, _, rest = note.partition(" ")
         number, _, why = rest.partition(" ")
         known = word == "contact" and number.isdigit()
@@ -147,7 +153,7 @@ class RobotStepDerivative(TangentDerivative):
         return {name: self._matrix(name) for name in names}
 
     def _matrix(self, name: str) -> Array:
-        """How the equations change with an input, rows as `Tangent.rows` has them."""
+        """Return the derivatives of the equations by an input, with rows as in `Tangent.rows`."""
         if name not in self._matrices:
             posed, held, tangent = self._equations, self._held, self._tangent
             lines, bent = posed.effect(name, held)
@@ -160,22 +166,22 @@ class RobotStepDerivative(TangentDerivative):
             if name == "q":
                 q += self._by_q
             elif name == "h":
-                # q ∘ h v ∘ h w turns on with v and w at the end.
+                # d/dh of q ∘ h v ∘ h w: the motion continues with v and w.
                 q[:, 0] += self._by_v_over_h() @ held.end + held.w
             out[tangent.rows["q"]] = self._closing @ q
             if name == "h":
                 out[tangent.rows["q"], 0] += self._opened
             self._matrices[name] = out
-            self._say(name, bent)
+            self._add_notes(name, bent)
         return self._matrices[name]
 
     def _by_v_over_h(self) -> Array:
-        """How displacements of the end follow a motion with v, turned by the correction, shape (nv, nv)."""
+        """Derivative of the displacement of q⁺ by v over h, rotated by the correction [-], shape (nv, nv)."""
         posed = self._equations
         return posed.chart.end_slopes(posed.h, np.zeros(posed.base.v.size), self._held.w)[0]
 
-    def _say(self, name: str, bent: list[int]) -> None:
-        """Flags of what has two slopes beside the step, or is not found again there."""
+    def _add_notes(self, name: str, bent: list[int]) -> None:
+        """Add notes on inputs with two slopes, and on blocks that are missing for nearby inputs."""
         posed, notes = self._equations, []
         if name in MIXED and bent:
             both = ", ".join(posed.number_of(name, j) for j in bent)
@@ -196,8 +202,10 @@ class RobotStepDerivative(TangentDerivative):
 
 
 def _shift(A: Array, J: Array) -> Array:
-    """-dw by changes of A w - J' p and of J w + ..., shape (nv, nv + acting); of impulses that are not unique
-    the least."""
+    """Return -dw by changes of the residuals A w - J' p and J w + ..., shape (nv, nv + acting).
+
+    Impulses that are not unique have least norm.
+    """
     nv, n = A.shape[0], J.shape[0]
     if not n:
         return np.zeros((nv, nv + n))
@@ -211,18 +219,21 @@ def robot_derivative(
     robot: Robot | PreparedRobot, state: State | None = None, *, h: float | None, solver: Solver,
     scheme: Any = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> RobotStepDerivative:  # fmt: skip
-    """Make the step of length h [s], that of the model unless given, from `state` (where the robot starts
-    unless given), and differentiate it."""
+    """Make a step and differentiate it.
+
+    h       length of the step [s]; by default that of the model
+    state   state at the start of the step; by default the robot's start
+    """
     prepared = robot if isinstance(robot, PreparedRobot) else PreparedRobot(robot)
-    made = registry.chosen_for_robots(scheme)
+    chosen = registry.chosen_for_robots(scheme)
     begin = prepared.robot.start if state is None else state
     if not isinstance(begin, State):
         raise ModelError(f"state is {type(begin).__name__}; expected a State, such as robot.key('home')")
     prepared.robot.check_state(begin)
     checked_solver(solver)
     h = length("h", float(prepared.robot.model.opt.timestep) if h is None else h)
-    kept = made.begin(prepared, begin, h) if memory is None else checked_memory(memory, REMEMBERED)
-    return differentiated_robot(made, prepared, begin, kept, h, solver, checked_kappa(kappa))
+    last = chosen.begin(prepared, begin, h) if memory is None else checked_memory(memory, REMEMBERED)
+    return differentiated_robot(chosen, prepared, begin, last, h, solver, checked_kappa(kappa))
 
 
 @single_threaded
@@ -230,8 +241,10 @@ def differentiated_robot(
     scheme: ReducedMoreauJean, prepared: PreparedRobot, state: State, memory: Memory, h: float,
     solver: Solver, kappa: float, carried: bool = False,
 ) -> RobotStepDerivative:  # fmt: skip
-    """The step, made and differentiated; all that is given was checked. carried: within a run, where a gap of
-    0 is one that the step before left."""
+    """Make a step and differentiate it; arguments are not checked.
+
+    carried: whether the step is part of a run (see `RobotStepDerivative._kinks`).
+    """
     step = scheme.step(prepared, state, memory, h, solver)
     equations = RobotEquations(prepared, state, memory, h, step, every=kappa > 0.0)
     tolerance = max((one.tolerance for one in step.solves), default=1e-10)

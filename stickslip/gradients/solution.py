@@ -5,10 +5,12 @@
     derivative.jvp(mu=dmu)["v"]                 how v changes when mu changes by dmu
     derivative.vjp(u=weights)["W"]              gradient of weights·u by W
 
-Exact with kappa = 0: sticking, slipping and open are read off the solution. With kappa > 0 [J, an impulse
-times a velocity] it is the derivative of the smoothed solution, the point of the central path at that kappa
-(`solution_smooth.py`); `r`, `u` (and `v`, `lam`) of the derivative are then that point. As kappa falls it
-tends to the exact one.
+With kappa = 0 the derivative is exact: the cases open, sticking and slipping are determined from the
+solution.
+With kappa > 0 [J, an impulse times a velocity] it is the derivative of the smoothed solution, the point of
+the
+central path at that kappa (`solution_smooth.py`); `r`, `u` (and `v`, `lam`) of the derivative are then that
+point. It tends to the exact derivative as kappa decreases.
 """
 
 from abc import abstractmethod
@@ -39,28 +41,33 @@ GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
     (2, 1): ("mu", "mu_spin"),
     (2, 2, 1): ("mu", "mu_roll", "mu_spin"),
 }
-"""Coefficients of the groups of a friction cone by name; of any other the first is mu, and all of them are
-`coefficient`."""
+"""Names of the coefficients of a friction cone, by the sizes of its groups. For other sizes the first is mu;
+`coefficient` contains all coefficients in any case."""
 
 
 class SolutionDerivative(Derivative):
     """Derivative of the solution of a problem with respect to its data.
 
-    `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as stored, (nv, nv) or
-    (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p), g_bias (p,); of a BoxProblem: A, b. Of all:
-    `coefficient` (ng,), one for each group of friction, and the same one per block, mu, mu_roll, mu_spin
-    (nb,), where there are such groups; lower and upper (nb,) where intervals have finite bounds; e (nb,)
-    where `u_before` was given. `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a
-    BoxProblem z and w.
+    Inputs `by`:
+
+    - of a ContactProblem: W (n, n), u_free (n,);
+    - of a GlobalProblem: M as stored, (nv, nv) or (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p),
+      g_bias (p,);
+    - of a BoxProblem: A, b;
+    - of all: `coefficient` (ng,), one for each friction group, and the same coefficients by block as mu,
+      mu_roll, mu_spin (nb,), where such groups exist; lower and upper (nb,) where intervals have finite
+      bounds; e (nb,) where `u_before` was given.
+
+    Outputs `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a BoxProblem z and w.
     """
 
     solution: Solution
-    """Differentiated solution."""
+    """The differentiated solution."""
     r: Array
-    """Impulses where the derivative is taken: those of the solution polished to rounding, or smoothed [N s],
-    shape (n,)."""
+    """Impulses at which the derivative is taken: the solution refined to rounding, or the smoothed solution
+    [N s], shape (n,)."""
     u: Array
-    """Contact velocities there [m/s], shape (n,)."""
+    """Contact velocities at these impulses [m/s], shape (n,)."""
 
     def __init__(self, solution: Solution, K: ProductSet, kappa: float, u_before: Array | None):
         self.solution, self.kappa, self._K = solution, kappa, K
@@ -73,11 +80,10 @@ class SolutionDerivative(Derivative):
         self._approach = None if u_before is None else _approach(K, u_before)
 
     def mismatch(self, **tangents: Any) -> float:
-        """How much of these changes no change of impulses can follow, 0 to 1.
+        """Return the share of these changes that no change of impulses can follow, 0 to 1.
 
-        0 wherever impulses are unique. Where they are not, contacts hold each other: a change that would
-        make one of them open has no derivative, `jvp` is the nearest one that keeps all closed, and this is
-        not 0.
+        It is 0 if impulses are unique. Otherwise contacts are redundant: a change that would open one of them
+        has no derivative, `jvp` returns the nearest change that keeps all closed, and the share is not 0.
         """
         given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
         return float(self._mismatch(given).max(initial=0.0))
@@ -86,6 +92,7 @@ class SolutionDerivative(Derivative):
     def _mismatch(self, tangents: Mapping[str, Array]) -> Array: ...
 
     def _law_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the inputs that belong to laws."""
         K = self._K
         shapes: dict[str, tuple[int, ...]] = {name: (len(K),) for name in self._groups}
         if K.coefficient.size:
@@ -96,8 +103,8 @@ class SolutionDerivative(Derivative):
         return shapes
 
     def _law_changes(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of coefficients and bounds, as `Causes` has them."""
-        found = {name: tangents[name] * has for name, has in self._bounded.items() if name in tangents}
+        """Return the changes of coefficients and bounds, as fields of `Causes`."""
+        changes = {name: tangents[name] * has for name, has in self._bounded.items() if name in tangents}
         named = [name for name in self._groups if name in tangents]
         if named or "coefficient" in tangents:
             change = np.zeros((self._K.coefficient.size, _columns(tangents)))
@@ -105,42 +112,42 @@ class SolutionDerivative(Derivative):
             for name in named:
                 block, group = self._groups[name]
                 change[group] += tangents[name][block]
-            found["coefficient"] = change
-        return found
+            changes["coefficient"] = change
+        return changes
 
     def _bounce(self, e: Array) -> Array:
-        """Changes of the prescribed part of u from those of e, shape (n, k)."""
+        """Return the changes of the prescribed part of u for changes of e, shape (n, k)."""
         assert self._approach is not None
         out = np.zeros((self._K.size, e.shape[1]))
         out[self._K.offset[:-1]] = self._approach[:, None] * e
         return out
 
-    def _law_weights(self, wanted: Iterable[str], found: Causes) -> dict[str, Array]:
-        """Weights of the numbers of laws."""
+    def _law_weights(self, names: Iterable[str], causes: Causes) -> dict[str, Array]:
+        """Return the weights of the inputs that belong to laws."""
         out: dict[str, Array] = {}
-        for name in wanted:
+        for name in names:
             if name == "coefficient":
-                out[name] = found.coefficient
+                out[name] = causes.coefficient
             elif name in self._groups:
                 block, group = self._groups[name]
-                out[name] = np.zeros((len(self._K), found.coefficient.shape[1]))
-                out[name][block] = found.coefficient[group]
+                out[name] = np.zeros((len(self._K), causes.coefficient.shape[1]))
+                out[name][block] = causes.coefficient[group]
             elif name == "e":
                 assert self._approach is not None
-                out[name] = self._approach[:, None] * found.velocity[self._K.offset[:-1]]
+                out[name] = self._approach[:, None] * causes.velocity[self._K.offset[:-1]]
             elif name in self._bounded:
-                out[name] = getattr(found, name) * self._bounded[name]
+                out[name] = getattr(causes, name) * self._bounded[name]
         return out
 
 
 class ContactSolutionDerivative(SolutionDerivative):
-    """Of u = W r + u_free; of a box problem under its own names."""
+    """Derivative of the solution of u = W r + u_free, or of a box problem with its own names."""
 
     def __init__(
         self, solution: Solution, problem: Reduced, names: tuple[str, str, str, str], kappa: float,
         tolerance: float, u_before: Array | None,
     ):  # fmt: skip
-        """names: of the matrix, the constant, and both parts of the answer."""
+        """names: names of the matrix, the constant term, and both outputs."""
         super().__init__(solution, problem.K, kappa, u_before)
         self._names, n = names, problem.K.size
         core = self._core = ReducedLinearisation(problem, solution.r, tolerance, kappa)
@@ -151,7 +158,7 @@ class ContactSolutionDerivative(SolutionDerivative):
 
     @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of r and u, each (n, k), from those of the data."""
+        """Return the changes of r and u, each (n, k), for changes of the data."""
         velocity = self._velocity(tangents)
         dr = self._core.forward(Causes(velocity=velocity, **self._law_changes(tangents)))
         return {self._names[2]: dr, self._names[3]: self._core.W @ dr + velocity}
@@ -160,7 +167,7 @@ class ContactSolutionDerivative(SolutionDerivative):
         return self._core.mismatch(Causes(velocity=self._velocity(tangents), **self._law_changes(tangents)))
 
     def _velocity(self, tangents: Mapping[str, Array]) -> Array:
-        """Change of u with r held, shape (n, k)."""
+        """Return the change of u at constant r, shape (n, k)."""
         matrix, constant = self._names[:2]
         velocity = np.zeros((self._K.size, _columns(tangents)))
         if constant in tangents:
@@ -173,23 +180,23 @@ class ContactSolutionDerivative(SolutionDerivative):
 
     @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """Weights of the data, each (size, k), from those of r and u."""
+        """Return the weights of the data, each (size, k), for weights of r and u."""
         matrix, constant, impulse, result = self._names
-        wanted = tuple(by)
-        none = np.zeros((self._K.size, _columns(cotangents)))
-        on_r, on_u = cotangents.get(impulse, none), cotangents.get(result, none)
-        found = self._core.backward(on_r + self._core.W.T @ on_u)
-        found = found._replace(velocity=found.velocity + on_u)
-        out = self._law_weights(wanted, found)
-        if constant in wanted:
-            out[constant] = found.velocity
-        if matrix in wanted:
-            out[matrix] = _outer(found.velocity, self.r)
+        inputs = tuple(by)
+        zero = np.zeros((self._K.size, _columns(cotangents)))
+        on_r, on_u = cotangents.get(impulse, zero), cotangents.get(result, zero)
+        causes = self._core.backward(on_r + self._core.W.T @ on_u)
+        causes = causes._replace(velocity=causes.velocity + on_u)
+        out = self._law_weights(inputs, causes)
+        if constant in inputs:
+            out[constant] = causes.velocity
+        if matrix in inputs:
+            out[matrix] = _outer(causes.velocity, self.r)
         return out
 
 
 class GlobalSolutionDerivative(SolutionDerivative):
-    """Of M v = f + H r + G lam, u = H'v + u_bias, G'v + g_bias = 0."""
+    """Derivative of the solution of M v = f + H r + G lam, u = H'v + u_bias, G'v + g_bias = 0."""
 
     def __init__(self, solution: Solution, kappa: float, tolerance: float, u_before: Array | None):
         problem = solution.problem
@@ -207,7 +214,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
 
     @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of r, u, v and lam, each (size, k), from those of the data."""
+        """Return the changes of r, u, v and lam, each (size, k), for changes of the data."""
         change = self.linearisation.forward(self._causes(tangents))
         out = {"r": change.r, "u": change.u, "v": change.v, "lam": change.lam}
         return {name: out[name] for name in self.of}
@@ -216,7 +223,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
         return self.linearisation.mismatch(self._causes(tangents))
 
     def _causes(self, tangents: Mapping[str, Array]) -> Causes:
-        """What the changes amount to at the solution."""
+        """Return the changes of the residuals at the solution, for changes of the data."""
         k = _columns(tangents)
         momentum, velocity = np.zeros((self.v.size, k)), np.zeros((self.r.size, k))
         joint = np.zeros((self.lam.size, k))
@@ -240,10 +247,10 @@ class GlobalSolutionDerivative(SolutionDerivative):
 
     @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """Weights of the data, each (size, k), from those of r, u, v and lam."""
-        wanted = tuple(by)
+        """Return the weights of the data, each (size, k), for weights of r, u, v and lam."""
+        inputs = tuple(by)
         cause = self.linearisation.backward(**cotangents)
-        made: dict[str, Callable[[], Array]] = {
+        weights: dict[str, Callable[[], Array]] = {
             "f": lambda: cause.momentum,
             "M": lambda: self._mass_weights(cause.momentum),
             "H": lambda: _outer(cause.momentum, self.r) + _outer_first(self.v, cause.velocity),
@@ -251,8 +258,8 @@ class GlobalSolutionDerivative(SolutionDerivative):
             "u_bias": lambda: cause.velocity,
             "g_bias": lambda: cause.joint,
         }
-        return {name: make() for name, make in made.items() if name in wanted} | self._law_weights(
-            wanted, cause
+        return {name: make() for name, make in weights.items() if name in inputs} | self._law_weights(
+            inputs, cause
         )
 
     def _mass_times(self, change: Array) -> Array:
@@ -277,11 +284,13 @@ def solution_derivative(
     solution: Solution, *, kappa: float = 0.0, tolerance: float | None = None,
     u_before: ArrayLike | None = None,
 ) -> SolutionDerivative:  # fmt: skip
-    """The derivative of a certified solution, exact (kappa = 0) or smoothed at `kappa` [J].
+    """Return the derivative of a certified solution, exact (kappa = 0) or smoothed at `kappa` [J].
 
-    `tolerance`: what the solution is accurate to, the solver's unless given; cases that lie closer than ten
-    times that are kinks. `u_before`: normal velocities before the impact [m/s], shape (nb,), for derivatives
-    by the restitution e of each block where u_free or u_bias hold e min(u_before, 0), Newton's law.
+    tolerance   accuracy of the solution, by default the tolerance of the solver; cases that are closer than
+                ten times this value count as kinks
+    u_before    normal velocities before the impact [m/s], shape (nb,), for derivatives by the restitution e
+    of
+                each block; u_free or u_bias must contain e min(u_before, 0), Newton's law
     """
     problem = solution.problem
     if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
@@ -324,20 +333,21 @@ def _velocities_before(K: ProductSet, given: ArrayLike) -> Array:
 
 
 def _approach(K: ProductSet, before: Array) -> Array:
-    """d(prescribed u_N)/de of every block: min(u_before, 0) of contacts, shape (nb,)."""
+    """Derivative of the prescribed u_N by e of each block: min(u_before, 0) for contacts [m/s], shape
+    (nb,)."""
     contact = (K.kind == cones.FRICTION) | (K.kind == cones.NONNEGATIVE)
     return np.where(contact, np.minimum(before, 0.0), 0.0)
 
 
 def named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each name of a coefficient the blocks that have it, and the groups it is of."""
-    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    """Return, for each name of a coefficient, the blocks that have it and the corresponding groups."""
+    members: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for groups, blocks in K.families().items():
         for place, name in enumerate(GROUP_NAMES.get(groups, ("mu",)) if groups else ()):
-            found.setdefault(name, []).append((blocks, K.group_offset[blocks] + place))
+            members.setdefault(name, []).append((blocks, K.group_offset[blocks] + place))
     return {
         name: (np.concatenate([b for b, _ in parts]), np.concatenate([g for _, g in parts]))
-        for name, parts in found.items()
+        for name, parts in members.items()
     }
 
 
@@ -346,7 +356,7 @@ def _columns(given: Mapping[str, Array]) -> int:
 
 
 def _times(change: Array, x: Array) -> Array:
-    """dA x for changes of A, flat, shape (rows * x.size, k)."""
+    """Return dA x, shape (rows, k), for changes of A, flat, shape (rows * x.size, k)."""
     return np.einsum("ijk,j->ik", change.reshape(_rows(change, x), x.size, change.shape[1]), x)
 
 
@@ -355,15 +365,15 @@ def _rows(change: Array, x: Array) -> int:
 
 
 def _times_transposed(change: Array, x: Array) -> Array:
-    """dA'x for changes of A, flat, shape (x.size * columns, k)."""
+    """Return dA'x, shape (columns, k), for changes of A, flat, shape (x.size * columns, k)."""
     return np.einsum("ijk,i->jk", change.reshape(x.size, _rows(change, x), change.shape[1]), x)
 
 
 def _outer(a: Array, x: Array) -> Array:
-    """Flat a x' for every column of a, shape (rows * x.size, k)."""
+    """Return a x', flat, for each column of a, shape (rows * x.size, k)."""
     return (a[:, None, :] * x[:, None]).reshape(a.shape[0] * x.size, a.shape[1])
 
 
 def _outer_first(x: Array, a: Array) -> Array:
-    """Flat x a' for every column of a, shape (x.size * rows, k)."""
+    """Return x a', flat, for each column of a, shape (x.size * rows, k)."""
     return (x[:, None, None] * a).reshape(x.size * a.shape[0], a.shape[1])

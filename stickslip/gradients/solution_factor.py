@@ -1,7 +1,8 @@
-"""One factorisation for both directions of a derivative, also where the matrix is singular.
+"""Factorisation of a matrix for forward and transposed solves, which may be singular.
 
-K z = c is solved by LU. Where K has no full rank, that is where impulses are not unique, the pseudo-inverse
-is taken: of all z that fulfil K z = c the shortest, and where there is none, the z that comes nearest.
+K z = c is solved by LU. If K does not have full rank, that is if impulses are not unique, the pseudo-inverse
+is
+applied: z is the least-squares solution of least norm.
 """
 
 from typing import Any
@@ -14,17 +15,20 @@ from scipy.linalg import lapack
 from stickslip.state import Array, BoolArray
 
 RANK = 1e-12
-"""Singular values below this share of the largest are zero [-]."""
+"""Ratio to the largest singular value below which singular values count as zero [-]; heuristic."""
 DENSE = 400
-"""Unknowns up to which a sparse K is factored as one array: singular values are dear beyond."""
+"""Number of unknowns up to which a sparse K is factored as a dense array; heuristic. Singular values are too
+expensive for larger ones."""
 SHIFT = 1e-11
-"""Share of |K|² by which the normal equations of large singular systems are shifted, taken back by
-refinement [-]."""
+"""Shift of the normal equations of large singular systems, relative to |K|² [-]; heuristic. Refinement
+removes
+its effect."""
 REFINEMENTS = 30
+"""Largest number of refinements; heuristic."""
 
 
 class Factor:
-    """K factored; rows of `passive` unknowns are those of the identity, and are not factored."""
+    """Factorisation of K; rows of `passive` unknowns are rows of the identity, and are eliminated first."""
 
     def __init__(self, K: Array | sp.csr_array, passive: BoolArray, rank: float = RANK):
         self.active, self.passive = np.flatnonzero(~passive), np.flatnonzero(passive)
@@ -47,36 +51,36 @@ class Factor:
         return self._solver.full_rank
 
     def solve(self, c: Array) -> Array:
-        """z of K z = c, shape (n, k)."""
+        """Return z with K z = c, shape (n, k)."""
         out = np.empty(c.shape)
         out[self.passive] = c[self.passive]
         out[self.active] = self._solver.solve(c[self.active] - self.coupling @ c[self.passive], False)
         return out
 
     def solve_transposed(self, g: Array) -> Array:
-        """The transpose of `solve`, shape (n, k)."""
+        """Return z with K'z = g, shape (n, k)."""
         out = np.empty(g.shape)
         out[self.active] = self._solver.solve(g[self.active], True)
         out[self.passive] = g[self.passive] - self.coupling.T @ out[self.active]
         return out
 
     def null_space(self) -> Array:
-        """Directions z with K z = 0, shape (n, count): all there are, or some of a large sparse K."""
+        """Return vectors z with K z = 0, shape (n, count): a basis, or a few vectors for a large sparse K."""
         inner = self._solver.null_space()
         out = np.zeros((self.active.size + self.passive.size, inner.shape[1]))
         out[self.active] = inner
         return out
 
     def mismatch(self, c: Array) -> Array:
-        """|K z - c| / |c| of every column, 0 where a solution exists, shape (k,)."""
+        """Return |K z - c| / |c| of each column, 0 if a solution exists, shape (k,)."""
         z = self.solve(c)
-        left = self._inner @ z[self.active] + self.coupling @ z[self.passive] - c[self.active]
+        residual = self._inner @ z[self.active] + self.coupling @ z[self.passive] - c[self.active]
         size = np.linalg.norm(c, axis=0)
-        return np.asarray(np.linalg.norm(left, axis=0) / np.where(size > 0.0, size, 1.0))
+        return np.asarray(np.linalg.norm(residual, axis=0) / np.where(size > 0.0, size, 1.0))
 
 
 class _Dense:
-    """LU, or singular values where LU tells of no inverse."""
+    """LU factorisation, or singular value decomposition if K is singular."""
 
     def __init__(self, K: Array, rank: float):
         self.full_rank = True
@@ -108,7 +112,7 @@ class _Dense:
 
 
 class _Sparse:
-    """Sparse LU, or the shifted normal equations (quasi-definite, with refinement) where it fails."""
+    """Sparse LU, or the shifted normal equations (quasi-definite, with refinement) if K is singular."""
 
     def __init__(self, K: sp.csc_array):
         self._K = K
@@ -130,7 +134,8 @@ class _Sparse:
     def solve(self, c: Array, transposed: bool) -> Array:
         if self.full_rank:
             return np.asarray(self._lu.solve(c, trans="T" if transposed else "N"))
-        # x + K'y = a, K x = b: x is the shortest solution for a = 0, y that of K' y = a for b = 0.
+        # x + K'y = a, K x = b: for a = 0, x is the solution of K x = b of least norm; for b = 0, y solves K'y
+        # = a.
         n, K, zero = c.shape[0], self._K, np.zeros_like(c)
         a, b = (c, zero) if transposed else (zero, c)
         x, y = zero.copy(), zero.copy()
@@ -146,7 +151,7 @@ class _Sparse:
         return y if transposed else x
 
     def null_space(self) -> Array:
-        """What is left of some directions without their part that K sees."""
-        tried = np.random.default_rng(0).normal(size=(self._K.shape[0], 0 if self.full_rank else 3))
-        left = tried - self.solve(self._K @ tried, False) if tried.size else tried
-        return np.asarray(left / np.maximum(np.linalg.norm(left, axis=0), 1e-300))
+        """Return random vectors projected onto the null space, normalised."""
+        random = np.random.default_rng(0).normal(size=(self._K.shape[0], 0 if self.full_rank else 3))
+        projected = random - self.solve(self._K @ random, False) if random.size else random
+        return np.asarray(projected / np.maximum(np.linalg.norm(projected, axis=0), 1e-300))

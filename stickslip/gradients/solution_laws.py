@@ -1,17 +1,19 @@
-"""The laws of contact to first order at a solution: A dz + B dy = (changes of coefficients and bounds).
+"""Linearised contact laws at a solution: A dz + B dy = (changes of coefficients and bounds).
 
-z = r / length and y = push u are the impulses and velocities of the judge's metric (`problem/residuals.py`):
-both in units of impulse, moments of rolling and torsion divided by a length. What a block does is read off
-the solution:
+z = r / length and y = push u are impulses and velocities in the judge's metric (`problem/residuals.py`): both
+in units of impulse, with moments of rolling and torsion divided by a length. The case of each block is
+determined from the solution:
 
 - open (r_N = 0 < u_N): dz = 0;  closed (r_N > 0): dy_N = 0;
-- each group of a closed friction cone by itself: held (u_k = 0, |r_k| < mu_k r_N): dy_k = 0; moving:
+- each group of a closed friction cone separately: held (u_k = 0, |r_k| < mu_k r_N): dy_k = 0; moving:
   r_k = -mu_k r_N t with t = u_k / |u_k| is differentiated;
-- one component in [lower, upper]: dz follows the bound it is at, and inside dy = 0; free: dy = 0.
+- one component in [lower, upper]: at a bound dz is the change of the bound, inside dy = 0; free: dy = 0.
 
-On a border between two cases there is no derivative, but one for each side: taken are an open contact, a held
-group, and for intervals bounded on both sides the inside. Where data are known to some doubt only, a border
-within that is one too, and the side is taken that the solution is on.
+On a border between two cases there are different derivatives on both sides (a kink). The cases open, held,
+and
+for intervals bounded on both sides inside, are then taken. If the data have limited accuracy ("doubt"),
+borders
+within it count as kinks too, and the case of the solution is taken.
 """
 
 from collections.abc import Sequence
@@ -36,67 +38,69 @@ from stickslip.state import Array, BoolArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class LawPart:
-    """Blocks of one family, or all components that are blocks of their own."""
+    """Linearised law of the blocks of one family, or of all one-component blocks."""
 
     rows: IntArray
     """Components [-], shape (count, d)."""
     A: Array
-    """Of dz [-], shape (count, d, d)."""
+    """Coefficients of dz [-], shape (count, d, d)."""
     B: Array
-    """Of dy [-], shape (count, d, d)."""
+    """Coefficients of dy [-], shape (count, d, d)."""
     residual: Array
-    """What the law is not fulfilled by, with A and B its derivative [kg m/s], shape (count, d)."""
+    """Residual of the law, of which A and B are the derivatives [kg m/s], shape (count, d)."""
     group: IntArray
     """Groups of each block [-], shape (count, g)."""
     C: Array
-    """Of changes of the coefficients, on the right-hand side [kg m/s], shape (count, d, g)."""
+    """Coefficients of changes of friction coefficients, on the right-hand side [kg m/s], shape (count, d,
+    g)."""
     block: IntArray
-    """Blocks of one component [-], shape (count,), or none."""
+    """Indices of one-component blocks [-], shape (count,), or empty."""
     bound: Array
-    """Of changes of lower and upper bounds, on the right-hand side [-], shape (count, 2), or none."""
+    """Coefficients of changes of lower and upper bounds, on the right-hand side [-], shape (count, 2), or
+    empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slip:
-    """One group of several components, of contacts of one family, where it moves."""
+    """Moving groups of several components, of contacts of one family."""
 
     rows: IntArray
     """Components [-], shape (count, m)."""
     normal: IntArray
     """Normal components of the contacts [-], shape (count,)."""
     turn: Array
-    """How the rows of the law change with dy, for each unit of the normal impulse [1/(kg m/s)], shape
+    """Coefficients of dy in the rows of the law per unit of normal impulse [1/(kg m/s)], shape
     (count, m, m)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The law of a whole product set, linearised."""
+    """Linearised law of a product set."""
 
     parts: Sequence[LawPart]
     scales: LawScales
     passive: BoolArray
-    """Components whose change is given by that of their bounds alone [-], shape (n,)."""
+    """Components whose change depends only on changes of their bounds [-], shape (n,)."""
     kinks: tuple[str, ...] = ()
-    """One sentence for each block that is on a border."""
+    """One sentence for each block on a border."""
     notes: tuple[str, ...] = ()
-    """Sentences about what else is to be known."""
+    """Further sentences."""
     slips: tuple["Slip", ...] = ()
-    """Groups of several components that move, whose direction turns."""
+    """Moving groups of several components, whose direction may turn."""
     weight: Array = field(default_factory=lambda: np.ones(1))
-    """What the rows were multiplied by, to keep them in scale [-], shape (n,), or (1,) where it is 1."""
+    """Factors by which rows were multiplied for scaling [-], shape (n,), or (1,) if all are 1."""
     cases: bytes = b""
-    """What every block does, to compare two laws by."""
+    """Cases of all blocks, for the comparison of two laws."""
     slowest: float = 1.0
-    """Smallest |y| of a moving group over the size of all [-]; what its direction is known to."""
+    """Smallest |y| of a moving group relative to the size of all [-], which limits the accuracy of its
+    direction."""
     doubt: Array = field(default_factory=lambda: np.zeros(1))
-    """How far components of z and y may be off with the data [kg m/s], shape (n,), or (1,) where they are
-    not."""
+    """Errors of z and y due to the accuracy of the data [kg m/s], shape (n,), or (1,) if there are none."""
     opens: BoolArray = field(default_factory=lambda: np.zeros(1, bool))
-    """Components of contacts that open, away from the border [-], shape (n,), or (1,) where none does."""
+    """Components of contacts that open, away from the border [-], shape (n,), or (1,) if none does."""
 
     def residual(self) -> Array:
-        """What the law is not fulfilled by, shape (n,)."""
+        """Residual of the law [kg m/s], shape (n,)."""
         out = np.empty(self.passive.shape[0])
         for part in self.parts:
             out[part.rows] = part.residual
@@ -111,7 +115,8 @@ class Law:
         return out
 
     def turned(self, z: Array, dy: Array) -> Array:
-        """What other impulses z add to A dz + B dy: mu z_N Gamma(y) dy of what slips, shape (n, k)."""
+        """Return the change of A dz + B dy for impulses changed by z: mu z_N Gamma(y) dy of slipping groups,
+        shape (n, k)."""
         out = np.zeros(dy.shape)
         for slip in self.slips:
             across = slip.turn * z[slip.normal, None, None]
@@ -119,7 +124,7 @@ class Law:
         return out
 
     def matrix(self, W: Array | sp.csr_array) -> Array | sp.csr_array:
-        """A + B push W length, the matrix of dz; dense or sparse as W is."""
+        """Return A + B push W length, the matrix of dz; dense or sparse like W."""
         if sp.issparse(W):
             n = self.passive.shape[0]
             A, B = (sparse_blocks([(p.rows, getattr(p, name)) for p in self.parts], n) for name in "AB")
@@ -133,7 +138,8 @@ class Law:
         return out
 
     def right_hand_side(self, given: Causes) -> Array:
-        """Of A dz + B dy = ..., where u changes by a velocity besides W dr, shape (n, k)."""
+        """Return the right-hand side of A dz + B dy = ..., for changes of u at constant r and of the law,
+        shape (n, k)."""
         out = np.zeros(given.velocity.shape)
         y = self.scales.push[:, None] * given.velocity
         for part in self.parts:
@@ -149,7 +155,7 @@ class Law:
         return out
 
     def right_hand_side_transposed(self, weights: Array, blocks: int) -> Causes:
-        """The transpose: weights of velocity, coefficient, lower and upper."""
+        """Transpose of `right_hand_side`: return weights of velocity, coefficient, lower and upper."""
         k = weights.shape[1]
         velocity = np.zeros(weights.shape)
         coefficient = np.zeros((self.scales.coefficient.shape[0], k))
@@ -171,9 +177,10 @@ class Law:
 def exact_law(
     K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: float, doubt: Array | None = None
 ) -> Law:
-    """The law at r and u, its cases decided as `Solution.states` does: zero is below ten tolerances.
+    """Return the law linearised at r and u, with the cases of `Solution.states`: zero is below ten
+    tolerances.
 
-    doubt: how far components of z and y may be off with the data [kg m/s], shape (n,); none unless given.
+    doubt: errors of z and y due to the accuracy of the data [kg m/s], shape (n,); 0 by default.
     """
     z, y = r / scales.length, scales.push * u
     size = max(float(np.linalg.norm(z)), float(np.linalg.norm(y))) / np.sqrt(max(1, len(K)))
@@ -210,18 +217,18 @@ def exact_law(
 
 
 class LawPoint(NamedTuple):
-    """Where a law is taken, and what counts as zero there."""
+    """Point of linearisation of a law, and its tolerances."""
 
     K: ProductSet
     scales: LawScales
     z: Array
-    """[kg m/s], shape (n,)."""
+    """Scaled impulses [kg m/s], shape (n,)."""
     y: Array
-    """[kg m/s], shape (n,)."""
+    """Scaled velocities [kg m/s], shape (n,)."""
     cut: float = 0.0
-    """Below it all is zero [kg m/s]."""
+    """Size below which a value counts as zero [kg m/s]."""
     doubt: Array = NONE
-    """How far z and y may be off with the data [kg m/s], shape (n,)."""
+    """Errors of z and y due to the accuracy of the data [kg m/s], shape (n,)."""
 
 
 def _scalar_part(
@@ -252,7 +259,7 @@ def _scalar_part(
 
 
 def scalar_law(rows: IntArray, block: IntArray, A: Array, B: Array, residual: Array, bound: Array) -> LawPart:
-    """Blocks of one component, from one number each."""
+    """Return the law of one-component blocks from scalar coefficients, shape (count,) each."""
     count = rows.shape[0]
     return LawPart(
         rows[:, None], A[:, None, None], B[:, None, None], residual[:, None],
@@ -261,7 +268,7 @@ def scalar_law(rows: IntArray, block: IntArray, A: Array, B: Array, residual: Ar
 
 
 class _Cones:
-    """Friction cones of one family, and what they do."""
+    """Friction cones of one family, and the cases of their groups."""
 
     def __init__(self, given: LawPoint, groups: tuple[int, ...], blocks: IntArray):
         self.blocks, cut = blocks, given.cut
@@ -272,7 +279,7 @@ class _Cones:
         force = [np.linalg.norm(self.z[:, part], axis=1) for part in self.slices]
         self.speed, self.force = np.stack(speed, axis=1), np.stack(force, axis=1)
         self.closed = self.z[:, 0] > cut
-        # A velocity that is smaller than what the impulse is off the law of slip is error: the group holds.
+        # A velocity smaller than the residual of the slip law is an error: the group is held.
         off = np.stack([self._off(g, part) for g, part in enumerate(self.slices)], axis=1)
         self.moving = (self.speed > cut) & (off <= self.speed) & self.closed[:, None]
         self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
@@ -288,13 +295,13 @@ class _Cones:
         self.slow = (self.speed <= group) & (self.mu > 0.0)
 
     def _off(self, g: int, part: slice) -> Array:
-        """|r + mu r_N t| of a group, 0 where it has no velocity, shape (count,)."""
+        """Residual |r + mu r_N t| of the slip law of a group, 0 where its velocity is 0, shape (count,)."""
         speed = np.where(self.speed[:, g] > 0.0, self.speed[:, g], np.inf)
         slip = (self.mu[:, g] * self.z[:, 0] / speed)[:, None] * self.y[:, part]
         return np.where(self.speed[:, g] > 0.0, np.linalg.norm(self.z[:, part] + slip, axis=1), 0.0)
 
     def slips(self) -> list[Slip]:
-        """Where groups of several components move: mu (I - t t') / |y|, weighed as in `_slip`."""
+        """Return the moving groups of several components, with mu (I - t t') / |y| weighted as in `_slip`."""
         found = []
         for g, part in enumerate(self.slices):
             moving = self.moving[:, g]
@@ -312,16 +319,16 @@ class _Cones:
 
     def kinks(self) -> list[tuple[int, str]]:
         grazing, weak = ~self.closed & ~self.opens, self.closed & ~self.presses
-        found = [(int(i), "touches without impulse (taken: it is open)") for i in self.blocks[grazing]]
-        found += [(int(i), "bears next to nothing (taken: it is closed)") for i in self.blocks[weak]]
-        for where, what in (
+        sentences = [(int(i), "touches without impulse (taken: it is open)") for i in self.blocks[grazing]]
+        sentences += [(int(i), "bears next to nothing (taken: it is closed)") for i in self.blocks[weak]]
+        for where, text in (
             (self.held & self.full, "holds with all its friction{}, about to slip (taken: it sticks)"),
             (self.moving & self.slow, "slips next to not at all{}, about to stick (taken: it slips)"),
         ):
             for c, g in zip(*np.nonzero(where & self.presses[:, None]), strict=True):
                 which = "" if len(self.slices) == 1 else f" in group {g}"
-                found.append((int(self.blocks[c]), what.format(which)))
-        return found
+                sentences.append((int(self.blocks[c]), text.format(which)))
+        return sentences
 
     def notes(self) -> list[str]:
         return [
@@ -351,7 +358,10 @@ class _Cones:
     def _slip(
         self, moving: BoolArray, g: int, part: slice, A: Array, B: Array, residual: Array, C: Array
     ) -> None:
-        """r = -mu r_N t, across t multiplied by |y| / (|y| + mu r_N), which keeps slow slip in scale."""
+        """Write the linearised slip law r = -mu r_N t of group g.
+
+        Rows across t are multiplied by |y| / (|y| + mu r_N), so that they stay bounded for slow slip.
+        """
         if not moving.any():
             return
         normal, mu, speed = self.z[moving, 0], self.mu[moving, g], self.speed[moving, g]

@@ -1,10 +1,11 @@
-"""A contact problem to first order at its solution: how impulses and velocities follow other changes.
+"""Linearised contact problems at their solution: changes of impulses and velocities for changes of the data.
 
     local:    du = W dr + velocity
     global:   M dv - H dr - G dlam = momentum,   du = H'dv + velocity,   0 = G'dv + joint
 
-and the law, differentiated with the changes of its coefficients and bounds. Callers put into `momentum`,
-`velocity` and `joint` whatever their own variables change: df - dM v + dH r + dG lam, dH'v + du_bias, and
+together with the linearised law, which includes changes of coefficients and bounds. Callers compute
+`momentum`,
+`velocity` and `joint` from the changes of their data: df - dM v + dH r + dG lam, dH'v + du_bias, and
 dG'v + dg_bias.
 """
 
@@ -29,12 +30,12 @@ NOT_UNIQUE = (
 NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
 NOR_THEIR_CHANGES = "nor are changes of velocities: how a slip turns depends on the impulses that are taken"
 TRIED = 3
-"""Random changes, and random impulses that are not unique, by which it is tried whether changes of velocities
-depend on such impulses: one of each shows it almost surely."""
+"""Number of random changes, and of random impulses from the null space, by which it is tested whether changes
+of velocities depend on the choice of impulses. One of each detects it with probability 1."""
 
 
 class Changes(NamedTuple):
-    """What changes in a global problem, each of shape (size, k); as weights, what is asked of each."""
+    """Changes of the unknowns of a global problem, or weights of these, each of shape (size, k)."""
 
     v: Array
     """Velocities [m/s, rad/s]."""
@@ -47,15 +48,16 @@ class Changes(NamedTuple):
 
 
 class ReducedLinearisation:
-    """u = W r + u_free and the law of K, to first order."""
+    """Linearisation of u = W r + u_free and of the law of K."""
 
     def __init__(
         self, problem: Reduced, r: Array, tolerance: float, kappa: float = 0.0, found: bool = False,
         share: float = 0.0,
     ):  # fmt: skip
-        """At impulses r accurate to `tolerance`; `found`: at these impulses, though they are not unique.
+        """Linearise at impulses r that are accurate to `tolerance`.
 
-        share: what velocities of the data are known to [-]; borders closer than that are kinks.
+        found: at exactly these impulses, even if they are not unique.
+        share: relative accuracy of the velocities of the data [-]; borders closer than that are kinks.
         """
         self.K, self.W = problem.K, problem.W
         if kappa > 0.0:
@@ -71,7 +73,10 @@ class ReducedLinearisation:
         self.notes = (*self.law.kinks, *doubts, *self.law.notes)
 
     def _ambiguities(self) -> tuple[str, ...]:
-        """Sentences about what is not unique; beyond impulses, there is no derivative."""
+        """Return sentences about quantities that are not unique.
+
+        If more than the impulses is not unique, there is no derivative.
+        """
         if self.unique:
             return ()
         scales, other = self.law.scales, self._factor.null_space()
@@ -85,12 +90,13 @@ class ReducedLinearisation:
 
     @property
     def presses(self) -> BoolArray:
-        """Components of all blocks but those that open, away from the border [-], shape (n,)."""
+        """Components of all blocks except contacts that open, away from the border [-], shape (n,)."""
         return np.broadcast_to(~self.law.opens, self.r.shape)
 
     @property
     def near(self) -> Array:
-        """Velocities that the data are not known to tell from 0 [m/s, rad/s], shape (n,)."""
+        """Velocities below which the accuracy of the data cannot distinguish u from 0 [m/s, rad/s], shape
+        (n,)."""
         return np.broadcast_to(self.law.doubt / self.law.scales.push, self.r.shape)
 
     @property
@@ -101,9 +107,10 @@ class ReducedLinearisation:
         return np.asarray(np.abs(self._factor.null_space()).max(axis=1, initial=0.0) > 1e-8)
 
     def _turns(self, velocity: Array, other: Array) -> bool:
-        """Whether changes of velocities that follow from `velocity`, (n, k), are others at impulses r + d.
+        """Whether changes of velocities due to `velocity`, (n, k), differ at impulses r + d.
 
-        What slips turns with the force that it has there.   d: each column of `other`, shape (n, count).
+        d is each column of `other`, shape (n, count). The direction of a slipping contact turns in proportion
+        to its force, which may differ there.
         """
         du = self.W @ self.forward(Causes(velocity=velocity)) + velocity
         for k in range(other.shape[1]):
@@ -114,38 +121,41 @@ class ReducedLinearisation:
         return False
 
     def _moves(self, dz: Array) -> float:
-        """Largest velocity of impulses dz (n, k), in the units of the law."""
+        """Return the largest velocity that impulses dz (n, k) cause, in the units of the law."""
         scales = self.law.scales
         moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * dz))
         return float(np.abs(moved).max(initial=0.0))
 
     def forward(self, given: Causes) -> Array:
-        """dr, shape (n, k), where u changes by a velocity besides W dr, and the law with it."""
+        """Return dr, shape (n, k), for changes of u at constant r and of the law."""
         return self.law.scales.length[:, None] * self._factor.solve(self.law.right_hand_side(given))
 
     def backward(self, weights: Array) -> Causes:
-        """The transpose: weights of velocity, coefficient, lower and upper from those of dr."""
+        """Transpose of `forward`: return weights of velocity, coefficient, lower and upper, for weights of
+        dr."""
         y = self._factor.solve_transposed(self.law.scales.length[:, None] * weights)
         return self.law.right_hand_side_transposed(y, len(self.K))
 
     def mismatch(self, given: Causes) -> Array:
-        """How much of these changes no impulses can follow, 0 to 1, shape (k,): 0 unless not `unique`."""
+        """Share of these changes that no impulses can follow, 0 to 1, shape (k,); 0 if `unique`."""
         if self.unique:
             return np.zeros(given.columns)
         return self._factor.mismatch(self.law.right_hand_side(given))
 
 
 class GlobalLinearisation:
-    """A GlobalProblem to first order at its solution, or at a point of its central path.
+    """Linearisation of a GlobalProblem at its solution, or at a point of its central path.
 
-    `r`, `u`, `v`, `lam` are where it is taken: the solution, polished to rounding, or the smoothed one.
+    `r`, `u`, `v`, `lam` are the point of linearisation: the solution refined to rounding, or the smoothed
+    one.
     """
 
     def __init__(
         self, problem: GlobalProblem, r: Array, lam: Array | None = None, tolerance: float = 1e-8,
         kappa: float = 0.0, found: bool = False, share: float = 0.0,
     ):  # fmt: skip
-        """At an answer accurate to `tolerance`; the rest as `ReducedLinearisation` has it."""
+        """Linearise at a solution that is accurate to `tolerance`; other arguments as in
+        `ReducedLinearisation`."""
         self.problem = problem
         M, p = problem.M, problem.g_bias.size
         self._symmetric = M.is_body_blocks or not _skew(M)
@@ -167,7 +177,7 @@ class GlobalLinearisation:
 
     @property
     def presses(self) -> BoolArray:
-        """Components of all blocks but those that open, away from the border [-], shape (n,)."""
+        """Components of all blocks except contacts that open, away from the border [-], shape (n,)."""
         return self._core.presses[: self.problem.size]
 
     @property
@@ -176,7 +186,7 @@ class GlobalLinearisation:
         return self._core.varying[: self.problem.size]
 
     def forward(self, given: Causes) -> Changes:
-        """Changes that follow from these, each (size, k)."""
+        """Return the changes of the unknowns, each (size, k)."""
         start, apart, reduced = self._reduced(given)
         dr, n = self._core.forward(reduced), self.problem.size
         dv = start + self.problem.M.solve(self._H @ dr)
@@ -185,7 +195,8 @@ class GlobalLinearisation:
     def backward(
         self, v: Array | None = None, lam: Array | None = None, r: Array | None = None, u: Array | None = None
     ) -> Causes:
-        """The transpose: weights of all causes from those of the changes; what is not given is zero."""
+        """Transpose of `forward`: return weights of all causes, for weights of the changes (zero unless
+        given)."""
         problem, n = self.problem, self.problem.size
         k = next((x.shape[1] for x in (v, lam, r, u) if x is not None), 0)
         direct = np.zeros((self._core.K.size, k))
@@ -200,18 +211,20 @@ class GlobalLinearisation:
             on_r[:n] += r
         if lam is not None:
             on_r[n:] += lam
-        found, nb = self._core.backward(on_r), len(problem.K)
-        momentum = on_p + self._transposed.solve(self._H @ found.velocity)
-        velocity = found.velocity + direct
-        bounds = found.lower[:nb], found.upper[:nb]
-        return Causes(momentum, velocity[:n], velocity[n:], found.coefficient, *bounds)
+        causes, nb = self._core.backward(on_r), len(problem.K)
+        momentum = on_p + self._transposed.solve(self._H @ causes.velocity)
+        velocity = causes.velocity + direct
+        bounds = causes.lower[:nb], causes.upper[:nb]
+        return Causes(momentum, velocity[:n], velocity[n:], causes.coefficient, *bounds)
 
     def mismatch(self, given: Causes) -> Array:
-        """How much of these changes no impulses can follow, 0 to 1, shape (k,): there is no derivative."""
+        """Share of these changes that no impulses can follow, 0 to 1, shape (k,)."""
         return self._core.mismatch(self._reduced(given)[2])
 
     def _reduced(self, given: Causes) -> tuple[Array, Array, Causes]:
-        """Change of v with r held, of H'v + ... apart from v, and what changes in the reduced problem."""
+        """Return the change of v at constant r, the change of the biases of H'v and G'v, and the causes of
+        the
+        reduced problem."""
         problem, n, k = self.problem, self.problem.size, given.columns
         bias = np.zeros((self._core.K.size, k))
         for part, change in ((bias[:n], given.velocity), (bias[n:], given.joint)):
@@ -227,5 +240,6 @@ class GlobalLinearisation:
 
 
 def _skew(M: MassMatrix) -> bool:
+    """Whether M is not symmetric."""
     difference = M.sparse - M.sparse.T
     return bool(difference.nnz and np.abs(difference.data).max() > 0.0)

@@ -1,4 +1,4 @@
-"""Nouns of a problem to first order: its components and units, and what it can be changed by."""
+"""Data of linearised problems: components, units, and changes of the data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, IntArray
 
 NONE: Array = np.zeros((0, 0))
-"""What does not change."""
+"""Empty array: no change."""
 
 
 class Causes(NamedTuple):
-    """What a problem can be changed by, or weights of that, each of shape (size, k); `NONE` for nothing."""
+    """Changes of the data of a problem, or weights of these, each of shape (size, k); `NONE` for zero."""
 
     momentum: Array = NONE
-    """Of M dv - H dr - G dlam = momentum, shape (nv, k)."""
+    """Right-hand side of M dv - H dr - G dlam = momentum, shape (nv, k)."""
     velocity: Array = NONE
-    """Of du = H'dv + velocity, shape (n, k)."""
+    """Right-hand side of du = H'dv + velocity, shape (n, k)."""
     joint: Array = NONE
-    """Of 0 = G'dv + joint, shape (p, k)."""
+    """Right-hand side of 0 = G'dv + joint, shape (p, k)."""
     coefficient: Array = NONE
-    """Of friction, one for each group of K, shape (ng, k)."""
+    """Changes of friction coefficients, one for each group of K, shape (ng, k)."""
     lower: Array = NONE
-    """Of the lower bounds of the blocks of K, shape (nb, k)."""
+    """Changes of the lower bounds of the blocks of K, shape (nb, k)."""
     upper: Array = NONE
-    """Of their upper bounds, shape (nb, k)."""
+    """Changes of the upper bounds of the blocks of K, shape (nb, k)."""
 
     @property
     def columns(self) -> int:
@@ -42,38 +42,38 @@ class Causes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LawScales:
-    """The judge's units of a product set with a certain W."""
+    """Units of impulses and velocities in the judge's metric, for a product set and the diagonal of W."""
 
     length: Array
-    """Length of each component: r = length z [-, m], shape (n,)."""
+    """Factor of each component in r = length z [-, m], shape (n,)."""
     push: Array
-    """Of each component: y = push u [kg, kg m], shape (n,)."""
+    """Factor of each component in y = push u [kg, kg m], shape (n,)."""
     coefficient: Array
     """Friction coefficients in these units [-], shape (ng,)."""
     group_length: Array
-    """Coefficients are this many times those [-, m], shape (ng,)."""
+    """Ratio of the coefficients of the problem to those in these units [-, m], shape (ng,)."""
 
     @classmethod
     def of(cls, K: ProductSet, diagonal: Array) -> "LawScales":
-        """From the diagonal of W [1/kg]."""
-        found = metric(K, np.abs(diagonal))
-        push = K.spread(found.rho) * found.length
-        # Rows of one bilateral block may have different units: each has its own scale.
-        own = K.bilateral & (np.abs(diagonal) > 0.0)
-        push[own] = 1.0 / np.abs(diagonal[own])
+        """Return the scales for the diagonal of W [1/kg]."""
+        units = metric(K, np.abs(diagonal))
+        push = K.spread(units.rho) * units.length
+        # Rows of a bilateral block may have different units, so each row has its own scale.
+        bilateral = K.bilateral & (np.abs(diagonal) > 0.0)
+        push[bilateral] = 1.0 / np.abs(diagonal[bilateral])
         first = first_components(K)
-        return cls(found.length, push, found.coefficient, found.length[first])
+        return cls(units.length, push, units.coefficient, units.length[first])
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """u = W r + u_free with the law of K."""
+    """Contact problem u = W r + u_free with the law of K."""
 
     K: ProductSet
     W: Any
-    """Dense or sparse, symmetric or not [1/kg], shape (n, n)."""
+    """Delassus matrix, dense or sparse, symmetric or not [1/kg], shape (n, n)."""
     u_free: Array
-    """[m/s], shape (n,)."""
+    """Velocities without impulses [m/s], shape (n,)."""
 
     @cached_property
     def scales(self) -> LawScales:
@@ -86,7 +86,8 @@ class Reduced:
 
 
 def scalar_components(K: ProductSet) -> tuple[IntArray, IntArray, Array, Array]:
-    """Components that are no friction cone's: where they are, their blocks and bounds; shape (count,)."""
+    """Return the components outside friction cones: indices, blocks, lower and upper bounds, shape
+    (count,)."""
     sizes = np.diff(K.offset)
     block = np.repeat(np.arange(len(K)), sizes)
     rows = np.flatnonzero(np.repeat(K.kind != cones.FRICTION, sizes))
@@ -97,7 +98,8 @@ def scalar_components(K: ProductSet) -> tuple[IntArray, IntArray, Array, Array]:
 def family_rows(
     K: ProductSet, groups: tuple[int, ...], blocks: IntArray
 ) -> tuple[IntArray, IntArray, list[slice]]:
-    """Components (count, d) and groups (count, g) of friction cones of one family, and the group's parts."""
+    """Return components (count, d) and groups (count, g) of friction cones with equal group sizes, and the
+    slice of components of each group."""
     ends = np.cumsum((1, *groups))
     rows = K.offset[blocks][:, None] + np.arange(ends[-1])
     group = K.group_offset[blocks][:, None] + np.arange(len(groups))
@@ -105,7 +107,7 @@ def family_rows(
 
 
 def first_components(K: ProductSet) -> IntArray:
-    """First component of each group, shape (ng,)."""
+    """First component of each friction group [-], shape (ng,)."""
     first = np.zeros(K.group_size.shape[0], np.int64)
     for groups, blocks in K.families().items():
         if groups:
@@ -115,7 +117,7 @@ def first_components(K: ProductSet) -> IntArray:
 
 
 def sparse_blocks(parts: Sequence[tuple[IntArray, Array]], n: int) -> sp.csr_array:
-    """Blocks (count, d, d) at rows (count, d) as one matrix, shape (n, n)."""
+    """Assemble blocks (count, d, d) at rows (count, d) to a sparse matrix, shape (n, n)."""
     row = [np.repeat(rows, rows.shape[1], axis=1).reshape(-1) for rows, _ in parts]
     column = [np.tile(rows, (1, rows.shape[1])).reshape(-1) for rows, _ in parts]
     value = [blocks.reshape(-1) for _, blocks in parts]

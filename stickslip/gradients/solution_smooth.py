@@ -1,16 +1,16 @@
-"""The smoothed law: a point of the central path of a contact problem at a chosen kappa.
+"""Smoothed contact laws: points of the central path of a contact problem at a given kappa.
 
-With kappa > 0 [J] complementarity is a product that is not zero:
+With kappa > 0 [J] the complementarity products are kappa instead of 0:
 
 - contacts and one-sided bounds: r_N u_N = kappa, (r - lower) u = kappa, (upper - r)(-u) = kappa;
 - each group of a friction cone: (mu r_N, r_k) ∘ (eta, u_k) = kappa (1, 0, ...), the product of the
   second-order cone. Without eta it reads r_k = -phi(u_k, mu r_N) with
   phi(u, s) = 2 s² u / (kappa + sqrt(kappa² + 4 s² |u|²));
 - intervals bounded on both sides are such a cone of radius (upper - lower) / 2 about their middle;
-- free blocks: u = 0, as always.
+- free blocks: u = 0, as in the exact law.
 
-So u_N is about kappa / r_N where a contact presses, and friction has its full size where |u_k| is large
-beside kappa / (mu r_N).
+Hence u_N = kappa / r_N at a loaded contact, and friction has its full magnitude where |u_k| is large compared
+with kappa / (mu r_N).
 """
 
 from collections.abc import Callable
@@ -26,15 +26,17 @@ from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, IntArray, ModelError
 
 ITERATIONS = 60
-"""Newton steps at one kappa."""
+"""Largest number of Newton steps at one kappa; heuristic."""
 STAGES = 12
-"""Values of kappa, each four times the one before, where the path is followed from the solution."""
+"""Number of values of kappa, each four times the previous one, when the path is followed from the solution;
+heuristic."""
 CLOSE = 1e-13
-"""Residual at which a point counts as found, over the size of impulses and velocities [-]."""
+"""Residual at which Newton's method has converged, relative to the size of impulses and velocities [-];
+heuristic."""
 
 
 def smoothed_law(K: ProductSet, scales: LawScales, r: Array, u: Array, kappa: float) -> Law:
-    """The smoothed law at any r and u, linearised; its residual is zero on the central path."""
+    """Return the smoothed law linearised at any r and u; its residual is zero on the central path."""
     at = LawPoint(K, scales, r / scales.length, scales.push * u)
     parts: list[LawPart] = []
     weight = np.ones(K.size)
@@ -47,7 +49,12 @@ def smoothed_law(K: ProductSet, scales: LawScales, r: Array, u: Array, kappa: fl
 
 
 def central_point(problem: Reduced, r: Array, kappa: float) -> tuple[Array, Law]:
-    """Impulses on the central path at `kappa` and the law there, by Newton's method from r."""
+    """Return impulses on the central path at `kappa`, and the law there, by Newton's method from r.
+
+    Three strategies are tried in turn: Newton's method at kappa directly; along the path, with kappa
+    increasing
+    from a small value; with kappa decreasing from a large value, for solutions that are not unique.
+    """
     W, u_free, scales = problem.W, problem.u_free, problem.scales
 
     def law_at(z: Array, smoothing: float) -> Law:
@@ -56,18 +63,17 @@ def central_point(problem: Reduced, r: Array, kappa: float) -> tuple[Array, Law]
 
     start = r / scales.length
     size = max(float(np.linalg.norm(start)), float(np.linalg.norm(scales.push * u_free)), 1e-300)
-    # At once; along the path from the solution; or, from among many solutions, down from far above.
     top = max(float(np.abs(scales.push * u_free * u_free).max(initial=0.0)), kappa)
     count = int(np.ceil(np.log(top / kappa) / np.log(4.0)))
     for powers in (range(1), range(STAGES, -1, -1), range(-count, 1)):
-        z, found = start, None
+        z, point = start, None
         for power in powers:
-            found = _newton(law_at, W, z, kappa * 0.25**power, size)
-            if found is None:
+            point = _newton(law_at, W, z, kappa * 0.25**power, size)
+            if point is None:
                 break
-            z = found[0]
-        if found is not None:
-            return scales.length * found[0], found[1]
+            z = point[0]
+        if point is not None:
+            return scales.length * point[0], point[1]
     raise ModelError(
         f"the central path of this solution has no point at kappa = {kappa:g} J; choose a smaller one"
         " (where bodies are wedged between contacts there is none at all)"
@@ -89,12 +95,13 @@ def _newton(
         share = 1.0
         while True:
             trial = law_at(z - share * step, kappa)
-            # Of both in the weights of the first: only so is the step one of descent.
+            # Both residuals in the weights of the current point; otherwise the step need not be a descent
+            # step.
             now = float(np.linalg.norm(trial.residual() * (law.weight / trial.weight)))
             if now <= (1.0 - 1e-4 * share) * error or share < 1e-8:
                 break
             share *= 0.5
-        if not now < error:  # rounding, or no way down
+        if not now < error:  # rounding, or no descent
             return (z, law) if error <= 1e3 * CLOSE * size else None
         z, law, error = z - share * step, trial, float(np.linalg.norm(trial.residual()))
     return None
@@ -147,14 +154,17 @@ def _family(at: LawPoint, groups: tuple[int, ...], blocks: IntArray, kappa: floa
 
 
 def _product(a: Array, b: Array, k: Array) -> tuple[Array, Array, Array]:
-    """(a + b - sqrt((a - b)² + 4 k)) / 2, zero where a b = k with both positive, and its derivatives."""
+    """Return the derivatives by a and b, and the value, of (a + b - sqrt((a - b)² + 4 k)) / 2.
+
+    The value is zero where a b = k with a, b > 0.
+    """
     root = np.hypot(a - b, 2.0 * np.sqrt(k))
     lean = (a - b) / root
     return 0.5 * (1.0 - lean), 0.5 * (1.0 + lean), 0.5 * (a + b - root)
 
 
 def _friction(u: Array, s: Array, k: Array) -> tuple[Array, Array, Array]:
-    """phi(u, s), its derivative by s (count, m), and by u (count, m, m)."""
+    """Return phi(u, s), its derivative by s (count, m), and by u (count, m, m)."""
     root = np.hypot(k, 2.0 * s * np.linalg.norm(u, axis=1))
     below = k + root
     slope = 2.0 * s * s / below

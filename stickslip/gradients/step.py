@@ -1,4 +1,4 @@
-"""The derivative of one step of a world, whatever scheme makes it."""
+"""Derivative of one step of a world, for all schemes that have one."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -21,14 +21,14 @@ _TABLE = {
     "moreau-jean-semi-explicit": (_GRADIENTS + "moreau_jean", "moreau_jean_derivative"),
     "variational-bodies": (_GRADIENTS + "variational", "variational_derivative"),
 }
-"""Schemes whose steps have derivatives, and where these are."""
+"""Module and function of the derivative, by name of the scheme."""
 
 
 _REMEMBERED = {
     "moreau-jean-semi-explicit": ("joint_id", "joint_size", "joint_r", "reserve"),
     "variational-bodies": ("h", "id", "approach", "joint_id", "joint_approach", "potential"),
 }
-"""What their memory has, whatever the world."""
+"""Arrays that the memory of a step always has, by name of the scheme."""
 
 
 class StepDerivative(Derivative):
@@ -41,19 +41,20 @@ class StepDerivative(Derivative):
     """
 
     step: Step
-    """The step itself."""
+    """The differentiated step."""
 
 
 def step_derivative(
     world: World | PreparedWorld, state: State | None = None, *, h: float, solver: Solver,
     scheme: str | BodyScheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> StepDerivative:  # fmt: skip
-    """Make the step of length `h` [s] from `state` (`world.start` unless given), and differentiate it.
+    """Make a step of length `h` [s] and differentiate it.
 
-    memory: what the step before left, as `Step.memory` has it; that of a first step unless given.
-    kappa: smoothing of the laws of contact and friction; 0 for the exact derivative.
+    state    state at the start of the step; by default `world.start`
+    memory   `Step.memory` of the previous step; by default the memory of a first step
+    kappa    smoothing of the laws of contact and friction; 0 for the exact derivative
     """
-    made, prepared = scheme_to_differentiate(scheme), PreparedWorld.of(world)
+    chosen, prepared = scheme_to_differentiate(scheme), PreparedWorld.of(world)
     world = prepared.world
     begin = world.start if state is None else state
     if not isinstance(begin, State):
@@ -61,40 +62,42 @@ def step_derivative(
     world.check_state(begin)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
-    derivative = differentiated(made)
-    name, _ = registry.described(made)
-    kept = made.begin(prepared, begin, h) if memory is None else checked_memory(memory, _REMEMBERED[name])
-    return derivative(made, prepared, begin, kept, h, solver, kappa=kappa)
+    derivative = differentiated(chosen)
+    name, _ = registry.described(chosen)
+    last = chosen.begin(prepared, begin, h) if memory is None else checked_memory(memory, _REMEMBERED[name])
+    return derivative(chosen, prepared, begin, last, h, solver, kappa=kappa)
 
 
 def scheme_to_differentiate(scheme: str | BodyScheme | None) -> BodyScheme:
-    """The scheme that a name or a scheme stands for; Moreau-Jean by name is without position correction,
-    which is swept and has no derivative."""
-    made = registry.chosen_for_bodies(scheme)
-    differentiated(made)  # or there is none
-    if (scheme is None or isinstance(scheme, str)) and hasattr(made, "correction"):
-        return replace(made, correction=False)  # type: ignore[type-var]
-    return made
+    """Return the scheme of that name, or the given scheme; raise a ModelError if it has no derivative.
+
+    Moreau-Jean by name is taken without position correction, which has no derivative.
+    """
+    chosen = registry.chosen_for_bodies(scheme)
+    differentiated(chosen)  # raises a ModelError if there is none
+    if (scheme is None or isinstance(scheme, str)) and hasattr(chosen, "correction"):
+        return replace(chosen, correction=False)  # type: ignore[type-var]
+    return chosen
 
 
 def differentiated(scheme: BodyScheme) -> Callable[..., StepDerivative]:
-    """The function that differentiates a step of that scheme; a ModelError where there is none."""
+    """Return the function that differentiates steps of the scheme; raise a ModelError if there is none."""
     name, _ = registry.described(scheme)
     if name not in _TABLE:
         raise ModelError(f"steps of {name} have no derivative; those of {', '.join(_TABLE)} have")
     module, function = _TABLE[name]
-    found: Any = getattr(import_module(module), function)
-    return found  # type: ignore[no-any-return]
+    derivative: Any = getattr(import_module(module), function)
+    return derivative  # type: ignore[no-any-return]
 
 
 def checked_solver(solver: Any) -> None:
-    """Refuse what is not a solver."""
+    """Raise a ModelError if `solver` is not a solver."""
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise ModelError(f"solver is {solver!r}; expected a solver, an object with a method solve")
 
 
 def checked_memory(memory: Any, names: Iterable[str]) -> Memory:
-    """What a step left, with arrays of finite numbers under these names."""
+    """Return the memory of a step; raise a ModelError unless it has finite arrays under these names."""
     if not isinstance(memory, Mapping):
         raise ModelError(f"memory is {type(memory).__name__}; expected the `memory` of a step")
     for name in names:
@@ -111,7 +114,7 @@ def checked_memory(memory: Any, names: Iterable[str]) -> Memory:
 
 
 def checked_kappa(kappa: float) -> float:
-    """The smoothing, as a number from 0."""
+    """Return the smoothing as a float >= 0."""
     try:
         given = float(kappa)
     except (TypeError, ValueError):

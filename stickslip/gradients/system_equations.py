@@ -1,12 +1,13 @@
-"""The equations of a step of a system written as equations, as a function of all that it depends on.
+"""Equations of a step of a `NonsmoothSystem`, as a function of the inputs of the step.
 
-With v⁺ the velocities at the end and r the impulses of the blocks that take part, a step is
+With v⁺ the velocities at the end and r the impulses of the active blocks, a step is
 
     balance(x, v⁺, r) = 0,    law(x, v⁺, r) ⟂ r in K(x),    end of the step: q⁺(x, v⁺), ...
 
-where x are state, length of the step, forces, and numbers of laws and systems. Schemes say what balance, law
-and end are, in terms of the very parts that their steps are made of. Numbers of laws and forces are changes
-here: 0 for those of the system.
+where x are state, length of the step, forces, and parameters of laws and systems. Subclasses for schemes
+define
+balance, law and end, by the functions that the steps of the scheme use. Forces and parameters of laws are
+relative to those of the system, so that their base value is 0.
 """
 
 from abc import ABC, abstractmethod
@@ -28,14 +29,14 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 NEAR = 1e-9
-"""Forecast gaps and velocities of approach that always count as 0, over the size of coordinates and
-velocities."""
+"""Size below which forecast gaps and approach velocities count as 0, relative to coordinates and velocities
+[-]; heuristic."""
 Inputs = Mapping[str, Array]
-"""x: flat arrays by name."""
+"""Inputs x: flat arrays by name."""
 
 
 class Written(NamedTuple):
-    """A step of a system, and where it begins."""
+    """A step of a system with its start: prepared system, state, memory, length and result."""
 
     prepared: PreparedSystem
     state: State
@@ -45,14 +46,15 @@ class Written(NamedTuple):
 
 
 class StepEquations(ABC):
-    """The equations of one step that was made."""
+    """Equations of one step that was made."""
 
     def __init__(self, made: Written):
         self.made, self.system, self.family = made, made.prepared.system, made.prepared.family
 
     @cached_property
     def inputs(self) -> dict[str, Array]:
-        """x where the step was made; a number of a family may have the name of one of a law."""
+        """Inputs x of the step; parameters of a family take precedence over parameters of laws of that
+        name."""
         state, family = self.made.state, self.family
         own = {"q": np.array(state.q), "v": np.array(state.v), "h": np.array([self.made.h])}
         own["force"] = np.zeros(state.v.size)
@@ -72,61 +74,63 @@ class StepEquations(ABC):
         return law_sizes(self.system, self.family)
 
     def size(self, name: str) -> Array:
-        """What a change of that input is small beside, shape (numbers,)."""
+        """Return the scale of changes of an input, shape (numbers,)."""
         x = np.abs(self.inputs[name])
         return x if name in ("h", "h_before") else np.maximum(x, 1.0)
 
     @cached_property
     def whole(self) -> ProductSet:
-        """The set of the multipliers of all blocks, in order."""
+        """Set of the multipliers of all blocks, in order."""
         return whole_set(self.system)
 
     @cached_property
     def coefficients(self) -> dict[str, IntArray]:
-        """Groups of all blocks by the name of their coefficient: those that `mu` changes, and so on."""
+        """Friction groups of all blocks, by the name of their coefficient (`mu`, ...)."""
         return coefficients_of(self.whole)
 
     @property
     @abstractmethod
     def on(self) -> IntArray:
-        """Blocks that take part [-], shape (any,)."""
+        """Active blocks [-], shape (any,)."""
 
     @cached_property
     def keep(self) -> IntArray:
-        """Where their components stand among those of all [-], shape (n,)."""
+        """Positions of the components of active blocks among all components [-], shape (n,)."""
         return spans(self.whole.offset, self.on)
 
     @abstractmethod
     def weight(self, x: Inputs) -> float:
-        """For how long forces count in the step [s]."""
+        """Return the time over which forces act in the step [s]."""
 
     @abstractmethod
     def remembered(self) -> dict[str, Array]:
-        """What the scheme carries beside the state, among the inputs."""
+        """Return the inputs that belong to the memory of the scheme."""
 
     @abstractmethod
     def outputs(self, x: Inputs, v: Array, r: Array) -> dict[str, Array]:
-        """`balance` (nv,), `law` (n,), `q` (nq,), `z` (nz,) and what is remembered, for v⁺ and r (n,)."""
+        """Return `balance` (nv,), `law` (n,), `q` (nq,), `z` (nz,) and new memory, for v⁺ and r (n,)."""
 
     @abstractmethod
     def kinks(self, presses: BoolArray, near: Array) -> list[str]:
-        """Sentences about where the step has no derivative, beside what its laws say.
+        """Return sentences about kinks of the step, except those of its contact laws.
 
-        Of all components, shape (size,): whether they take part and do not open, and velocities that are not
-        told from 0 [m/s].
+        presses   whether each component is active and does not open [-], shape (size,)
+        near      velocities below which they cannot be distinguished from 0 [m/s], shape (size,)
         """
 
     def system_at(self, x: Inputs) -> PreparedSystem:
-        """The system, with the numbers of its family that x has."""
+        """Return the system for the parameters of the family in x."""
         return self.made.prepared.at(x)
 
     def bounds(self, x: Inputs) -> ProductSet:
-        """The set of the impulses that take part."""
+        """Return the set of the active impulses."""
         K, w = whole_set(self.system_at(x).system), self.weight(x)
         coefficient = K.coefficient.copy()
         for name, groups in self.coefficients.items():
             coefficient[groups] += self._change(name, x)
-        bounded = K.kind == cones.INTERVAL  # whose bounds are forces; those of others are 0 and infinite
+        bounded = (
+            K.kind == cones.INTERVAL
+        )  # their bounds are forces; the bounds of other blocks are 0 and infinite
         lower = np.where(bounded, w * (K.lower + self._change("lower", x)), K.lower)
         upper = np.where(bounded, w * (K.upper + self._change("upper", x)), K.upper)
         return blocks_of(
@@ -134,21 +138,24 @@ class StepEquations(ABC):
         )
 
     def _change(self, name: str, x: Inputs) -> Array | float:
-        """Of numbers of laws, in their order; 0 where there are none, or they are a family's."""
+        """Return the change of a parameter of laws; 0 if it is not an input, or belongs to the family."""
         return x[name] if name in self._law_sizes else 0.0
 
     def all_components(self, r: Array) -> Array:
-        """Impulses of all blocks, those that take no part 0 [N s], shape (size,)."""
+        """Return the impulses of all blocks, 0 for inactive ones [N s], shape (size,)."""
         out = np.zeros(self.system.size)
         out[self.keep] = r
         return out
 
     def bounced(self, one: Bound, x: Inputs, before: Array, came: BoolArray) -> Array:
-        """What restitution prescribes [m/s], shape (m,): e u_N⁻ where `came` says that it was approached.
+        """Return the bias of restitution [m/s], shape (m,): e u_N⁻ for the normals in `came`.
 
-        `before`: velocities before the impact, shape (m,). A law with a bias of its own is asked.
+        before   velocities before the impact [m/s], shape (m,)
+        came     whether each normal was approached
+
+        A user-defined law computes its own bias.
         """
-        law = one.law  # of the system that x tells
+        law = one.law  # at the parameters in x
         if law.has_own_bias:
             return law.bias(before)
         bias = np.zeros(law.size)
@@ -160,20 +167,20 @@ class StepEquations(ABC):
         return bias
 
     def taking_part(self) -> list[Bound]:
-        """Interactions with blocks that do."""
+        """Return the interactions with active blocks."""
         on = np.zeros(self.system.blocks, bool)
         on[self.on] = True
         return [one for one in self.system.interactions if on[one.blocks].any()]
 
     def name_of(self, block: int) -> str:
-        """What a block is called in a sentence."""
+        """Return the name of a block in messages."""
         one = next(one for one in self.system.interactions if block < one.blocks.stop)
         number = block - one.blocks.start
         return f"interaction {one.name!r}" + (f", block {number}" if len(one.law.K) > 1 else "")
 
 
 def whole_set(system: NonsmoothSystem) -> ProductSet:
-    """The set of the multipliers of all interactions of a system, in order."""
+    """Return the set of the multipliers of all interactions of a system, in order."""
     sets = [one.law.K for one in system.interactions]
     if not sets:
         none = np.zeros(0, np.int64)
@@ -183,27 +190,27 @@ def whole_set(system: NonsmoothSystem) -> ProductSet:
 
 
 def coefficients_of(K: ProductSet) -> dict[str, IntArray]:
-    """Groups of K by the name of their coefficient, in order."""
+    """Return the friction groups of K by the name of their coefficient, in order."""
     return {name: np.sort(groups) for name, (_, groups) in named_groups(K).items()}
 
 
 def law_sizes(system: NonsmoothSystem, family: Family | None) -> dict[str, int]:
-    """How many numbers of laws may be changed, by name; those that a family has are its own."""
+    """Return the numbers of parameters of laws by name, except names that are parameters of the family."""
     K = whole_set(system)
-    found = {name: groups.size for name, groups in coefficients_of(K).items()}
+    sizes = {name: groups.size for name, groups in coefficients_of(K).items()}
     if any(one.law.impact == "newton" for one in system.interactions):
-        found["e"] = system.blocks
+        sizes["e"] = system.blocks
     if (K.kind == cones.INTERVAL).any():
-        found["lower"] = found["upper"] = system.blocks
-    theirs = () if family is None else family.numbers
-    return {name: size for name, size in found.items() if name not in theirs}
+        sizes["lower"] = sizes["upper"] = system.blocks
+    family_names = () if family is None else family.numbers
+    return {name: size for name, size in sizes.items() if name not in family_names}
 
 
 def input_shapes(system: NonsmoothSystem, family: Family | None) -> dict[str, tuple[int, ...]]:
-    """What steps of a system can be differentiated by, whatever the scheme: names and shapes."""
-    own = {"q": system.q0.shape, "v": system.v0.shape, "h": (1,), "force": system.v0.shape}
+    """Return names and shapes of the inputs by which steps of all schemes can be differentiated."""
+    states = {"q": system.q0.shape, "v": system.v0.shape, "h": (1,), "force": system.v0.shape}
     if system.z0.size:
-        own["z"] = system.z0.shape
+        states["z"] = system.z0.shape
     laws = {name: (size,) for name, size in law_sizes(system, family).items()}
-    theirs = {} if family is None else {name: one.shape for name, one in family.numbers.items()}
-    return {**own, **laws, **theirs}
+    parameters = {} if family is None else {name: one.shape for name, one in family.numbers.items()}
+    return {**states, **laws, **parameters}

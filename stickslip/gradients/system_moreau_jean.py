@@ -1,10 +1,11 @@
-"""The equations of a step of Moreau-Jean on systems written as equations (`schemes/moreau_jean.py`).
+"""Equations of a step of Moreau-Jean on systems of equations (`schemes/moreau_jean.py`).
 
-    M (v⁺ - v) - h F_θ - H(q̄) r = 0,    the law on C(q̄) v⁺ + e u⁻ (on y of the end where it is compliant)
+    M (v⁺ - v) - h F_θ - H(q̄) r = 0,    the law on C(q̄) v⁺ + e u⁻ (on y of the end for compliant relations)
 
-Contacts that take part are those of the step; where one is about to, or to leave, there is no derivative. Nor
-is there one of projections and of Poisson's two phases here. What a gap of the size of rounding adds to the
-law (`kernels/activation.py`) is taken as constant: the contact is differentiated as one that touches.
+The active contacts are those of the step. There is a kink where a contact is about to become active or
+inactive. Projections and Poisson's two phases have no derivative here. The rate that the law receives for a
+gap
+of the size of rounding (`kernels/activation.py`) is constant: such a contact is differentiated as touching.
 """
 
 from functools import cached_property
@@ -21,7 +22,7 @@ from stickslip.state import Array, BoolArray, ModelError
 
 
 class MoreauJeanEquations(StepEquations):
-    """Those of one step."""
+    """Equations of one step of Moreau-Jean."""
 
     def __init__(self, scheme: MoreauJean, made: Written):
         super().__init__(made)
@@ -52,12 +53,15 @@ class MoreauJeanEquations(StepEquations):
 
     @cached_property
     def _cases(self) -> dict[str, tuple[BoolArray, BoolArray, Array, Array]]:
-        """Of each interaction: which normals were approached, which of those take restitution in place of a
-        gap over h, their velocities before, and the gap over h of those with a forecast gap between 0 and the
-        threshold [m/s], each of shape (normals,)."""
+        """Cases of the normals of each interaction, four arrays of shape (normals,).
+
+        They are: whether the normal was approached; whether its bias is restitution rather than gap / h; the
+        velocity before the step [m/s]; and gap / h of those with a forecast gap between 0 and the threshold,
+        otherwise 0 [m/s].
+        """
         state, h = self.made.state, self.made.h
         z = self.system.update(state.t, state.q, state.v, state.z)
-        found = {}
+        cases = {}
         for output in self.made.prepared.part(Known).outputs:
             tie = Tie(output, state.t, state.q, state.v, z, None)
             before = tie.u_before[output.normals]
@@ -73,11 +77,11 @@ class MoreauJeanEquations(StepEquations):
                 returns = output.law.restitution > 0.0
                 for k, b in enumerate(np.flatnonzero(output.unilateral)):
                     rates[k] = gap_rate(forecast[b], before[k], bool(returns[b]), h)
-            found[output.bound.name] = before < 0.0, takes, before, rates
-        return found
+            cases[output.bound.name] = before < 0.0, takes, before, rates
+        return cases
 
     def _prescribed(self, tie: Tie, x: Inputs) -> Array:
-        """As `Tie.prescribe`, each normal by the rule that it had in the step."""
+        """Return the bias as in `Tie.prescribe`, with the case that each normal had in the step."""
         output, h = tie.output, float(x["h"][0])
         came, takes, _, rates = self._cases[output.bound.name]
         law = output.law

@@ -1,11 +1,11 @@
-"""The derivative of one step of a system written as equations, by the implicit function theorem.
+"""Derivative of one step of a `NonsmoothSystem`, by the implicit function theorem.
 
-At the end of a step its equations (`system_equations.py`) are linear in small changes,
+The equations of the step (`system_equations.py`), linearised at its end, are
 
     A dv - B dr = m,    du = C dv + D dr + w,    and the law between u and r to first order
 
-(`tangent.py`). A to D, m and w are differences of users' functions, extrapolated; no step is made twice, and
-no iteration is differentiated.
+(`tangent.py`). A to D, m and w are extrapolated differences (`extrapolation.py`). No step is repeated, and no
+iteration is differentiated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,9 +35,9 @@ from stickslip.systems.system import NonsmoothSystem
 from stickslip.threads import single_threaded
 
 SETTLED = 1e-11
-"""Change of velocities and impulses, relative, at which a smoothed step is found [-]."""
+"""Relative change of velocities and impulses at which a smoothed step has converged [-]; heuristic."""
 MOST = 40
-"""Most iterations to a smoothed step."""
+"""Largest number of iterations for a smoothed step; heuristic."""
 
 
 class SystemStepDerivative(TangentDerivative):
@@ -73,7 +73,7 @@ class SystemStepDerivative(TangentDerivative):
         self._matrices: dict[str, Array] = {}
 
     def _kinks(self) -> list[str]:
-        """Sentences of the scheme."""
+        """Return sentences about the kinks of the scheme."""
         core, keep, size = self._tangent.core, self._equations.keep, self.step.r.size
         presses, near = np.zeros(size, bool), np.zeros(size)
         if core is not None:
@@ -84,7 +84,7 @@ class SystemStepDerivative(TangentDerivative):
         return {name: self._matrix(name) for name in names}
 
     def _matrix(self, name: str) -> Array:
-        """How the equations change with an input, rows as `Tangent.rows` has them."""
+        """Return the derivatives of the equations by an input, with rows as in `Tangent.rows`."""
         if name not in self._matrices:
             equations, tangent = self._equations, self._tangent
             x = equations.inputs
@@ -99,9 +99,11 @@ class SystemStepDerivative(TangentDerivative):
 
 
 def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> Tangent:
-    """At the step, or, smoothed, at the point of its central path: Newton's method on tangents.
+    """Return the tangent at the step, or, if smoothed, at the point of its central path.
 
-    Where impulses are not unique it is made again at those that the linearisation takes.
+    The smoothed point is computed by Newton's method, with a new tangent in each iteration. If impulses are
+    not
+    unique, the tangent is recomputed at the impulses that the linearisation chooses.
     """
     x, v, r = equations.inputs, np.array(step.state.v), step.r[equations.keep]
     K, missed = (
@@ -109,6 +111,7 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         "the smoothed step was not found: choose another kappa, or a shorter step",
     )
     for number in range(MOST if kappa else 2):
+        # 1. The equations, and their derivatives by v⁺ and r.
         flat, rows = _flat(equations, x, v, r)
         nv = v.size
 
@@ -122,14 +125,16 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         A, B = J[rows["balance"], :nv], -J[rows["balance"], nv:]
         C, D = J[rows["law"], :nv], J[rows["law"], nv:]
         end, core = J[rows["q"], :nv], None
+        # 2. The linearised contact problem in r.
         off = np.linalg.solve(A, balance)
         if r.size:
             W = C @ np.linalg.solve(A, B) + D
             problem = Reduced(K, W, law - C @ off - W @ r)
             core = ReducedLinearisation(problem, r, tolerance, kappa, share=DOUBT)
-        found = Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
+        tangent = Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
         if core is None or (not kappa and (number or _relative(core.r - r, r) <= SETTLED)):
-            return found
+            return tangent
+        # 3. Other impulses of the same step, or a Newton step towards the smoothed one.
         if not kappa:
             r = core.r
             continue
@@ -138,7 +143,7 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         v, r = v + moved, core.r
         if change <= SETTLED:
             return Tangent(v, r, A, B, C, end, core, rows)
-    return found
+    return tangent
 
 
 def _relative(change: Array, x: Array) -> float:
@@ -149,8 +154,8 @@ def _relative(change: Array, x: Array) -> float:
 def _flat(
     equations: StepEquations, x: Mapping[str, Array], v: Array, r: Array
 ) -> tuple[Array, dict[str, slice]]:
-    """All parts of the equations one after the other, and where they stand."""
-    with np.errstate(all="ignore"):  # what is not finite is not used, or named
+    """Return all parts of the equations, concatenated, and the rows of each."""
+    with np.errstate(all="ignore"):  # non-finite values are checked later
         parts, K = equations.outputs(x, v, r), equations.bounds(x)
     parts |= {name: np.where(np.isfinite(bound := getattr(K, name)), bound, 0.0) for name in SETS}
     ends = np.cumsum([0, *(part.size for part in parts.values())]).tolist()
@@ -162,16 +167,16 @@ def system_derivative(
     system: NonsmoothSystem | Family | PreparedSystem, state: State | None = None, *, h: float,
     solver: Solver, scheme: str | Scheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> SystemStepDerivative:  # fmt: skip
-    """Make the step of length h [s] from `state` (that of the system unless given), and differentiate it."""
+    """Make a step of length h [s] from `state` (by default the initial state), and differentiate it."""
     prepared = PreparedSystem.of(system)
-    whole, made = prepared.system, scheme_of_system(scheme, prepared.system)
+    whole, chosen = prepared.system, scheme_of_system(scheme, prepared.system)
     begin = first_state(whole) if state is None else checked_state(whole, state)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
-    kept = made.begin(prepared, begin, h) if memory is None else _checked_memory(made, whole, memory)
+    last = chosen.begin(prepared, begin, h) if memory is None else _checked_memory(chosen, whole, memory)
     if state is None:
-        check_start(prepared, begin, h, made)
-    return differentiated_step(made, prepared, begin, kept, h, solver, kappa)
+        check_start(prepared, begin, h, chosen)
+    return differentiated_step(chosen, prepared, begin, last, h, solver, kappa)
 
 
 @single_threaded
@@ -179,7 +184,7 @@ def differentiated_step(
     scheme: Scheme, prepared: PreparedSystem, state: State, memory: Memory, h: float, solver: Solver,
     kappa: float,
 ) -> SystemStepDerivative:  # fmt: skip
-    """The step, made and differentiated; all that is given was checked."""
+    """Make a step and differentiate it; arguments are not checked."""
     step = scheme.step(prepared, state, memory, h, solver)
     if step.searched is not None:
         if prepared.family is not None:
@@ -188,39 +193,40 @@ def differentiated_step(
                 " differentiate the world itself, by its parameters"
             )
         prepared, memory = PreparedSystem(step.searched.system), step.searched.memory
-    made = Written(prepared, state, memory, h, step)
+    done = Written(prepared, state, memory, h, step)
     tolerance = max((one.tolerance for one in step.solves), default=1e-10)
     equations: StepEquations
     if isinstance(scheme, MoreauJean):
-        equations = MoreauJeanEquations(scheme, made)
+        equations = MoreauJeanEquations(scheme, done)
     else:
         assert isinstance(scheme, Variational)
-        equations = VariationalEquations(scheme, made, every=kappa > 0.0)
+        equations = VariationalEquations(scheme, done, every=kappa > 0.0)
     return SystemStepDerivative(equations, step, tolerance, kappa)
 
 
 def scheme_of_system(scheme: Any, system: NonsmoothSystem) -> Scheme:
-    """The scheme that a name or a scheme stands for; a ModelError where its steps have no derivative."""
-    made = registry.chosen_for_system(scheme, system)
-    if not isinstance(made, MoreauJean | Variational):
-        name, _ = registry.described(made)
+    """Return the scheme of that name, or the given scheme; raise a ModelError if its steps have no
+    derivative."""
+    chosen = registry.chosen_for_system(scheme, system)
+    if not isinstance(chosen, MoreauJean | Variational):
+        name, _ = registry.described(chosen)
         raise ModelError(f"steps of {name} have no derivative; those of moreau-jean and variational have")
-    return made
+    return chosen
 
 
 def _checked_memory(scheme: Scheme, system: NonsmoothSystem, memory: Any) -> Memory:
     sizes = {"r": system.size, "y": system.size}
     if isinstance(scheme, Variational):
         sizes = {"r": system.size, "h": 1, "approach": system.blocks}
-    kept = checked_memory(memory, sizes)
+    arrays = checked_memory(memory, sizes)
     for name, size in sizes.items():
-        if kept[name].shape != (size,):
-            raise ModelError(f"memory: {name} has shape {kept[name].shape}, expected ({size},)")
-    return kept
+        if arrays[name].shape != (size,):
+            raise ModelError(f"memory: {name} has shape {arrays[name].shape}, expected ({size},)")
+    return arrays
 
 
 def checked_state(system: NonsmoothSystem, state: Any) -> State:
-    """A state of that system."""
+    """Return `state`; raise a ModelError if it is not a valid state of the system."""
     if not isinstance(state, State):
         raise ModelError(f"state is {type(state).__name__}; expected a State, such as run.state(-1)")
     system.check_state(state)

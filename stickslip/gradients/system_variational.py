@@ -1,9 +1,9 @@
-"""The equations of a step of the variational scheme on systems (`schemes/variational_written.py`).
+"""Equations of a step of the variational scheme on systems (`schemes/variational_written.py`).
 
     R(v⁺) - H(q_k) r = 0,    gaps and joints of q_{k+1} over h, less the bounce, and H_T(q_k)' v⁺
 
-Exact derivatives have the blocks that took part; the others must be open. Smoothed ones have all of them:
-with kappa > 0 contacts push from afar.
+Exact derivatives have the active blocks of the step; all others must be open. Smoothed derivatives have all
+blocks, because with kappa > 0 contacts have impulses at positive gaps.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ from stickslip.state import Array, BoolArray, ModelError
 
 
 class VariationalEquations(StepEquations):
-    """Those of one step; `every`: with all blocks, not only those that took part."""
+    """Equations of one variational step; `every`: with all blocks, not only the active ones."""
 
     def __init__(self, scheme: Variational, made: Written, every: bool = False):
         self._every = every
@@ -66,9 +66,9 @@ class VariationalEquations(StepEquations):
         balance, end = -self.weight(x) * x["force"], q.copy()
         for body, place, kind, follows in known.bodies:
             node = kind(body, place, t, q, v_start, z, h, before, follows)
-            own = v[place.v]
-            balance[place.v] += node.residual(own)
-            end[place.q] = node.end(own)
+            velocity = v[place.v]
+            balance[place.v] += node.residual(velocity)
+            end[place.q] = node.end(velocity)
         impulses, law = self.all_components(r), np.zeros(system.size)
         approach = np.zeros(system.blocks)
         outputs = {output.bound.name: output for output in known.outputs}
@@ -85,22 +85,22 @@ class VariationalEquations(StepEquations):
         return {"balance": balance, "law": law[self.keep], "q": end, "z": z, "approach": approach}
 
     def _bounce(self, output: Output, x: Inputs, came: Array, h: float) -> Array:
-        """What y must reach at the end, by restitution [m], shape (m,)."""
+        """Return the gaps that restitution prescribes at the end [m], shape (m,)."""
         before = np.zeros(output.law.size)
         before[output.normals] = -came[output.unilateral]
         bounce = np.zeros(output.law.size)
-        found = self.bounced(output.bound, x, before, np.ones(output.normals.size, bool))
-        bounce[output.normals] = -h * found[output.normals]
+        bias = self.bounced(output.bound, x, before, np.ones(output.normals.size, bool))
+        bounce[output.normals] = -h * bias[output.normals]
         return bounce
 
     @cached_property
     def _closed(self) -> BoolArray:
-        """Blocks that closed in the step and remember how fast they came, shape (blocks,), bool."""
+        """Blocks that closed in the step and store an approach speed, shape (blocks,), bool."""
         return self.made.step.memory["approach"] > self._slow
 
     @property
     def _slow(self) -> float:
-        """Speed below which nothing comes: what rests has that of rounding [m/s]."""
+        """Approach speed that counts as 0: resting contacts have a speed of rounding [m/s]."""
         return NEAR * max(1.0, float(np.abs(self.made.state.v).max(initial=0.0)))
 
     def kinks(self, presses: BoolArray, near: Array) -> list[str]:
@@ -123,7 +123,7 @@ class VariationalEquations(StepEquations):
 
 
 def _without_friction(K: ProductSet) -> ProductSet:
-    """K with the normal component alone of its friction cones."""
+    """Return K with friction cones replaced by their normal components."""
     rubs = K.kind == cones.FRICTION
     sizes = np.where(rubs, 1, np.diff(K.offset))
     none = np.zeros(0, np.int64)

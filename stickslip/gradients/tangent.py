@@ -1,9 +1,9 @@
-"""Equations of a step to first order in its velocities and impulses, and the derivative that follows.
+"""Linearised equations of a step in velocities and impulses, and the derivative that follows from them.
 
     A dv - B dr = m,    du = C dv + D dr + w,    and the law between u and r to first order,
 
-with m and w what the inputs change by themselves. With dv eliminated that is a contact problem to first
-order, W = C A⁻¹ B + D, and `solution_linear.py` knows what follows.
+where m and w are the changes of the residuals due to the inputs. Elimination of dv gives a linearised contact
+problem with W = C A⁻¹ B + D, which `solution_linear.py` solves.
 """
 
 from collections.abc import Mapping
@@ -19,30 +19,31 @@ from stickslip.schemes.step import Step
 from stickslip.state import Array, IntArray
 
 SETS = ("coefficient", "lower", "upper")
-"""What of the set of the impulses changes with inputs."""
+"""Data of the set of impulses that depend on inputs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """The equations of a step to first order in v⁺ and r."""
+    """Equations of a step, linearised in v⁺ and r."""
 
     v: Array
     """Velocities at the end [m/s, rad/s], shape (nv,)."""
     r: Array
-    """Impulses of the blocks that take part [N s, N m s], shape (n,)."""
+    """Impulses of the active blocks [N s, N m s], shape (n,)."""
     A: Array
-    """[kg, kg m²], shape (nv, nv)."""
+    """Derivative of the momentum balance by v⁺ [kg, kg m²], shape (nv, nv)."""
     B: Array
-    """[-, m], shape (nv, n)."""
+    """Derivative of the momentum by r [-, m], shape (nv, n)."""
     C: Array
-    """[-, m], shape (n, nv)."""
+    """Derivative of the law variable u by v⁺ [-, m], shape (n, nv)."""
     end: Array
-    """How q⁺ changes with v⁺ [s], shape (nq, nv)."""
+    """Derivative of q⁺ by v⁺ [s], shape (nq, nv)."""
     core: ReducedLinearisation | None
-    """None where no block takes part."""
+    """Linearised contact problem; None without active blocks."""
     rows: dict[str, slice]
-    """Where the parts of the equations stand among their rows."""
+    """Rows of each part of the equations."""
     missed: str = ""
+    """Why the smoothed step was not found; empty if it was found."""
 
     @property
     def size(self) -> int:
@@ -50,7 +51,7 @@ class Tangent:
         return max(where.stop for where in self.rows.values())
 
     def answered(self, given: Causes) -> tuple[Array, Array]:
-        """dr and dv."""
+        """Return the changes dr and dv."""
         start = np.asarray(np.linalg.solve(self.A, given.momentum), float)
         if self.core is None:
             return np.zeros((0, start.shape[1])), start
@@ -58,25 +59,25 @@ class Tangent:
         return dr, np.asarray(start + np.linalg.solve(self.A, self.B @ dr), float)
 
     def weighed(self, on_v: Array, on_r: Array) -> Causes:
-        """The transpose: weights of what changes."""
+        """Transpose of `answered`: return weights of the causes, for weights of dv and dr."""
         direct = np.asarray(np.linalg.solve(self.A.T, on_v), float)
         if self.core is None:
             return Causes(direct)
-        found = self.core.backward(on_r + self.B.T @ direct)
-        more = np.linalg.solve(self.A.T, self.C.T @ found.velocity)
-        return found._replace(momentum=np.asarray(direct + more, float))
+        weights = self.core.backward(on_r + self.B.T @ direct)
+        indirect = np.linalg.solve(self.A.T, self.C.T @ weights.velocity)
+        return weights._replace(momentum=np.asarray(direct + indirect, float))
 
 
 class TangentDerivative(EffectsDerivative):
-    """The derivative of a step whose equations are known to first order."""
+    """Derivative of a step by its `Tangent`."""
 
     step: Step
-    """The step itself."""
+    """The differentiated step."""
     _tangent: Tangent
     _keep: IntArray
-    """Where the impulses that take part stand among all of `r` [-], shape (n,)."""
+    """Positions of the active impulses in `r` [-], shape (n,)."""
     _carried: tuple[str, ...]
-    """What is carried to the next step beside q and v."""
+    """Names of the variables that the next step takes over, besides q and v."""
 
     def _answered(self, effects: Array) -> dict[str, Array]:
         tangent, part = self._tangent, self._parts(effects)
@@ -94,25 +95,25 @@ class TangentDerivative(EffectsDerivative):
     def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
         tangent = self._tangent
         on_v = cotangents["v"] + tangent.end.T @ cotangents["q"]
-        found = tangent.weighed(on_v, cotangents["r"][self._keep])
+        causes = tangent.weighed(on_v, cotangents["r"][self._keep])
         weights = np.zeros((tangent.size, k))
-        weights[tangent.rows["balance"]] = -found.momentum
+        weights[tangent.rows["balance"]] = -causes.momentum
         if tangent.core is not None:
-            weights[tangent.rows["law"]] = found.velocity
+            weights[tangent.rows["law"]] = causes.velocity
             for name in SETS:
-                weights[tangent.rows[name]] = getattr(found, name)
+                weights[tangent.rows[name]] = getattr(causes, name)
         for name in ("q", *self._carried):
             weights[tangent.rows[name]] += cotangents[name]
         return weights
 
     def mismatch(self, **tangents: Any) -> float:
-        """How much of these changes no change of impulses can follow, 0 to 1; 0 where impulses are unique."""
+        """Share of these changes that no change of impulses can follow, 0 to 1; 0 if impulses are unique."""
         tangent = self._tangent
         if tangent.core is None or tangent.core.unique:
             return 0.0
         given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        made = self._effects(given)
-        part = self._parts(np.asarray(sum(made[name] @ change for name, change in given.items())))
+        effects = self._effects(given)
+        part = self._parts(np.asarray(sum(effects[name] @ change for name, change in given.items())))
         pulled = part["law"] - tangent.C @ np.linalg.solve(tangent.A, part["balance"])
         changed = Causes(velocity=pulled, **{name: part[name] for name in SETS})
         return float(tangent.core.mismatch(changed).max(initial=0.0))

@@ -1,4 +1,5 @@
-"""The gradient of a whole run: its steps backwards, each transposed, with few states kept.
+"""Gradient of a loss over a run: the transposed derivatives of its steps in reverse order, with
+checkpointing.
 
 def off_target(state):
     miss = state.q[7:10] - target
@@ -35,12 +36,13 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
 Moving = World | PreparedWorld | NonsmoothSystem | Family | PreparedSystem | Robot | PreparedRobot
-"""What has runs."""
+"""Models whose runs can be differentiated."""
 Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
-"""What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
-(value, dq, dv), or None where that state does not count. dq are derivatives by q, shape (7 n,), or by
-displacements, shape (6 n,), of a robot (nq,) or (nv,), of a system by q, shape (nq,); dv by v; None for
-zeros."""
+"""Function loss(k, state) of the state after k steps, which returns (value, dq, dv), or None for no
+contribution. The sum of its values over k = 0, 1, ..., steps is differentiated. dq are derivatives by q,
+shape
+(7 n,), or by displacements, shape (6 n,); for a robot (nq,) or (nv,), for a system by q, shape (nq,). dv are
+derivatives by v. None stands for zeros."""
 
 
 @dataclass(frozen=True)
@@ -57,29 +59,29 @@ class TrajectoryGradient(Flagged):
     value: float
     """Sum of the loss over the states of the run."""
     gradient: dict[str, Array]
-    """Gradients by name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a robot
-    (nv,), of a system by the numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
-    shapes [1/unit], and with a row for each step, shape (steps, ...), where they were given as controls."""
+    """Gradients by name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), for a robot
+    (nv,), for a system by the numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
+    shapes [1/unit]; controls with one row for each step, shape (steps, ...)."""
     start: State
     end: State
     steps: int
     """Number of steps of the run."""
     kinks: tuple[int, ...]
-    """Steps that have no derivative; that of one side was taken."""
+    """Steps without a derivative; the derivative of one side was taken."""
     not_unique: tuple[int, ...]
     """Steps in which impulses are not unique; their change of least norm was taken."""
     notes: tuple[str, ...]
     """Sentences about the first of these steps."""
     kept: int
-    """Most states that were kept at once."""
+    """Largest number of states stored at once."""
     made: int
-    """Steps that were made to be differentiated, or to get to those."""
+    """Number of steps computed, including those recomputed from stored states."""
     _coordinates: Array | None = field(default=None, repr=False)
-    """As `coordinates`; None where the gradient is not by q [1/m, -], shape (7 n,)."""
+    """As `coordinates`; None if the gradient is not by q [1/m, -], shape (7 n,)."""
 
     @property
     def coordinates(self) -> Array:
-        """The gradient by the numbers of q of the start, shape (7 n,), of a robot (nq,); none of it stretches
+        """Gradient by the numbers of q at the start, shape (7 n,), for a robot (nq,), tangential to unit
         quaternions."""
         if self._coordinates is None:
             raise ModelError("this gradient is not by q; ask for by=('q', ...)")
@@ -97,21 +99,21 @@ def trajectory_gradient(
     checkpoints: int | None = None, start: Any = None,
     controls: Mapping[str, ArrayLike] | None = None, on_failure: str = "raise",
 ) -> TrajectoryGradient:  # fmt: skip
-    """Differentiate a loss over the run that `simulate` would make of a world or a system.
+    """Differentiate a loss over the run that `simulate` would make of a world, robot or system.
 
-    loss         `loss(k, state)` of the state after k steps, or `AtEnd(f)`; see `Loss`. It is asked once for
-                 every state, the last first
-    by           `q`, `v` of the start, `h`, and fields of `Parameters`; of a system what its steps have
-    kappa        smoothing of contact and friction in the derivatives; 0 for the exact ones
-    checkpoints  most states to keep at once; unless given, so many that no step is made more than twice
-                 beside the one that is differentiated, about √(2 steps)
+    loss         `loss(k, state)` of the state after k steps, or `AtEnd(f)`; see `Loss`. It is called once for
+                 every state, in reverse order
+    by           `q`, `v` of the start, `h`, and fields of `Parameters`; for a system the inputs of its steps
+    kappa        smoothing of contact and friction in the derivatives; 0 for exact derivatives
+    checkpoints  largest number of states to store; by default about √(2 steps), with which no step is
+                 computed more than twice in addition to its differentiation
     controls     inputs that differ from step to step: `effort`, shape (steps, na), and `wrench`, shape
-                 (steps, n, 6), in the place of those of the world, see `Parameters`; of a robot `ctrl`,
+                 (steps, n, 6), which replace those of the world, see `Parameters`; for a robot `ctrl`,
                  shape (steps, nu), and `force`, shape (steps, nv)
-    on_failure   `raise` a SimulationFailure where a step misses its tolerance, or `accept` it
+    on_failure   `raise` a SimulationFailure if a step misses its tolerance, or `accept` it
 
-    `h` counts where it is the length of a step: their number, and the times at which users' functions are
-    asked, stay.
+    The derivative by `h` is that by the lengths of the steps; the number of steps, and the times at which
+    users' functions are evaluated, are constant.
     """
     steps = run_of(
         thing, until=until, h=h, scheme=scheme, solver=solver, start=start,
@@ -121,7 +123,7 @@ def trajectory_gradient(
 
 
 def run_of(thing: Moving, **how: Any) -> Run:
-    """The steps that `simulate` would make of a world, a robot, a system or a family at its numbers."""
+    """Return the run that `simulate` would make of a world, a robot, a system, or a family at its numbers."""
     if isinstance(thing, NonsmoothSystem | Family | PreparedSystem):
         return SystemSteps.of(thing, **how)
     if isinstance(thing, Robot | PreparedRobot):
@@ -132,8 +134,8 @@ def run_of(thing: Moving, **how: Any) -> Run:
 def gradient_along(
     steps: Run, loss: Loss | AtEnd, by: tuple[str, ...], checkpoints: int | None = None
 ) -> TrajectoryGradient:
-    """The gradient over a run whose steps are given."""
-    asked = _checked_loss(loss, len(steps))
+    """Return the gradient of a loss over a run."""
+    loss_ = _checked_loss(loss, len(steps))
     run = Backwards(
         steps.start, len(steps), checked_kept(checkpoints, len(steps)), steps.make, steps.differentiate
     )
@@ -142,19 +144,20 @@ def gradient_along(
     for k, (derivative, after) in run:
         if k == len(steps) - 1:
             end = after.state
-        value += account.weigh(k + 1, after.state, asked)
+        value += account.weigh(k + 1, after.state, loss_)
         account.transpose(k, derivative)
-    value += account.weigh(0, steps.start.state, asked)
-    found = account.gradient()
-    on_q = steps.coordinates(steps.start.state.q, found["q"]) if "q" in found else None
+    value += account.weigh(0, steps.start.state, loss_)
+    gradient = account.gradient()
+    on_q = steps.coordinates(steps.start.state.q, gradient["q"]) if "q" in gradient else None
     return TrajectoryGradient(
-        value, found, steps.start.state, end, len(steps), *account.flags.told(), run.most,
+        value, gradient, steps.start.state, end, len(steps), *account.flags.summary(), run.most,
         run.made + len(steps), on_q,
     )  # fmt: skip
 
 
 class _Account:
-    """Weights on the way back: of what the steps carry, and sums for what is the same in all of them."""
+    """State of the backward pass: weights of the variables that steps carry over, and sums for inputs that
+    are the same in all steps."""
 
     def __init__(self, steps: Run, by: tuple[str, ...]):
         self.steps, self.by = steps, by
@@ -165,11 +168,11 @@ class _Account:
         self.flags = Flags()
 
     def weigh(self, k: int, state: State, loss: Loss) -> float:
-        """The loss of the state after k steps, whose derivatives are added to the weights."""
-        said = loss(k, state)
-        if said is None:
+        """Evaluate the loss of the state after k steps, and add its derivatives to the weights."""
+        terms = loss(k, state)
+        if terms is None:
             return 0.0
-        value, dq, dv = _three(k, said)
+        value, dq, dv = _three(k, terms)
         steps = self.steps
         by_q = _vector(k, "dq", dq, tuple(dict.fromkeys((state.q.size, steps.size("q")))))
         if by_q is not None:
@@ -180,41 +183,41 @@ class _Account:
         return value
 
     def transpose(self, k: int, derivative: Derivative) -> None:
-        """Carry the weights back over step k."""
+        """Propagate the weights backward over step k."""
         memory = [name for name in derivative.by if name in derivative.of and name not in CARRIED]
-        asked = [*CARRIED, *memory, *self.inputs]
+        names = [*CARRIED, *memory, *self.inputs]
         if "h" in self.by:
-            asked += [name for name in ("h", "h_before") if name in derivative.by]
-        found = derivative.backward(self.weights, asked)
-        self.weights = {name: found[name] for name in (*CARRIED, *memory)}
+            names += [name for name in ("h", "h_before") if name in derivative.by]
+        weights = derivative.backward(self.weights, names)
+        self.weights = {name: weights[name] for name in (*CARRIED, *memory)}
         for name in self.inputs:
             if name in self.steps.controls:
-                self.sums[name][k] = found[name].reshape(self.sums[name].shape[1:])
+                self.sums[name][k] = weights[name].reshape(self.sums[name].shape[1:])
             else:
-                self.sums[name] = self.sums[name] + found[name].reshape(self.sums[name].shape)
+                self.sums[name] = self.sums[name] + weights[name].reshape(self.sums[name].shape)
         if "h" in self.by:
-            own = float(found["h"][0, 0]) + self.before
-            self.h += own * float(self.steps.shares[k])
-            self.before = float(found["h_before"][0, 0]) if "h_before" in found else 0.0
+            by_h = float(weights["h"][0, 0]) + self.before
+            self.h += by_h * float(self.steps.shares[k])
+            self.before = float(weights["h_before"][0, 0]) if "h_before" in weights else 0.0
         self.flags.add(k, derivative)
 
     def gradient(self) -> dict[str, Array]:
-        """What was asked for, in that order."""
-        found = {
+        """Return the gradient by the requested names, in their order."""
+        gradients = {
             "q": self.weights["q"][:, 0],
             "v": self.weights["v"][:, 0],
             "h": np.array(self.h),
             **self.sums,
         }
-        return {name: np.asarray(found[name]) for name in self.by}
+        return {name: np.asarray(gradients[name]) for name in self.by}
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        own = self.steps.shape(name)
-        return (len(self.steps), *own) if name in self.steps.controls else own
+        shape = self.steps.shape(name)
+        return (len(self.steps), *shape) if name in self.steps.controls else shape
 
 
 def checked_names(by: Iterable[str], steps: Run) -> tuple[str, ...]:
-    """What to differentiate by, each once."""
+    """Return the names to differentiate by, each once; raise a ModelError for unknown names."""
     if not isinstance(by, Iterable):
         raise ModelError(f"by is {by!r}; expected names, such as ('q', 'mu')")
     names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
@@ -231,10 +234,10 @@ def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
         def at_end(k: int, state: State) -> tuple[Any, Any, Any] | None:
             if k < steps:
                 return None
-            said = function(state)
-            if said is None:
+            terms = function(state)
+            if terms is None:
                 raise ModelError("the loss at the end returned None; expected (value, dq, dv)")
-            return said
+            return terms
 
         return at_end
     if not callable(loss):
@@ -242,12 +245,12 @@ def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
     return loss
 
 
-def _three(k: int, said: Any) -> tuple[float, Any, Any]:
+def _three(k: int, terms: Any) -> tuple[float, Any, Any]:
     try:
-        value, dq, dv = said
+        value, dq, dv = terms
         given = float(value)
     except (TypeError, ValueError):
-        raise ModelError(f"loss after {k} steps: expected (value, dq, dv) or None, not {said!r}") from None
+        raise ModelError(f"loss after {k} steps: expected (value, dq, dv) or None, not {terms!r}") from None
     if not np.isfinite(given):
         raise ModelError(f"loss after {k} steps: its value is {given}")
     return given, dq, dv

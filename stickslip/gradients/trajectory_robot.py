@@ -1,4 +1,4 @@
-"""The steps of a run of a robot, to be made again and differentiated."""
+"""Runs of robots as steps that can be recomputed and differentiated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from stickslip.simulation.robot_steps import begun_robot
 from stickslip.state import Array, State
 
 CONTROLS = ("ctrl", "force")
-"""Inputs that may be given for every step."""
+"""Inputs that may differ from step to step."""
 
 
 @dataclass(frozen=True, eq=False)
 class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
-    """The steps of a run of a robot."""
+    """Run of a robot."""
 
     @classmethod
     def of(
@@ -33,7 +33,7 @@ class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
         scheme: str | ReducedMoreauJean | None, solver: Solver, start: Checkpoint | State | None = None,
         controls: Mapping[str, ArrayLike] | None = None, kappa: float = 0.0, on_failure: str = "raise",
     ) -> "RobotRun":  # fmt: skip
-        """Those that `simulate` would make, with controls that stay unless they are given."""
+        """Return the run that `simulate` would make; controls are constant unless given."""
         checked_solver(solver)
         prepared = robot if isinstance(robot, PreparedRobot) else PreparedRobot(robot)
         begun = begun_robot(prepared, RobotModel.of_robot(prepared.robot), h, scheme, start)
@@ -47,7 +47,7 @@ class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
 
     @property
     def known(self) -> tuple[str, ...]:
-        # With other lengths of steps, what the world does by itself comes at other times.
+        # With prescribed motions, a change of h would also change the times at which they are evaluated.
         timed = self.prepared.drive is not None
         return tuple(name for name in input_shapes(self.prepared.robot) if name != "h" or not timed)
 
@@ -68,17 +68,17 @@ class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
 
     def differentiate(self, k: int, point: Point) -> tuple[RobotStepDerivative, Point]:
         begin, h = self._driven(k, point), float(self.lengths[k])
-        found = differentiated_robot(
+        derivative = differentiated_robot(
             self.scheme, self.prepared, begin.state, begin.memory, h, self.solver, self.kappa, carried=k > 0
         )
-        return found, self.arrived(k, point, found.step)
+        return derivative, self.arrived(k, point, derivative.step)
 
     def _driven(self, k: int, point: Point) -> Point:
-        """Where step k begins, with its inputs."""
+        """Return the start of step k, with the controls of that step."""
         state, memory, na = point.state, point.memory, self.prepared.model.na
         if "ctrl" in self.controls:
-            z, own = np.array(state.z), self.controls["ctrl"][k]
-            z[na : na + own.size] = own
+            z, ctrl = np.array(state.z), self.controls["ctrl"][k]
+            z[na : na + ctrl.size] = ctrl
             z.flags.writeable = False
             state = replace(state, z=z)
         if "force" in self.controls:
@@ -87,7 +87,7 @@ class RobotRun(SchemeRun[PreparedRobot, ReducedMoreauJean]):
 
 
 def input_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """What steps of a robot can be differentiated by: names and shapes."""
+    """Names and shapes of the inputs by which steps of a robot can be differentiated."""
     m = robot.model
     return {
         "q": (m.nv,), "v": (m.nv,), "h": (1,), "act": (m.na,), "ctrl": (m.nu,), "force": (m.nv,),

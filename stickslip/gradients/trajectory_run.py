@@ -1,4 +1,4 @@
-"""A run as its steps, whatever it is a run of: each can be made again, bit for bit, and differentiated."""
+"""Runs as sequences of steps, each of which can be recomputed bitwise and differentiated."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,33 +15,35 @@ from stickslip.simulation.failure import SimulationFailure
 from stickslip.state import Array, ModelError, State
 
 CARRIED = ("q", "v")
-"""What every scheme carries from step to step."""
+"""Variables that every scheme carries from step to step."""
 ON_FAILURE = ("raise", "accept")
-"""What may be done about a step that misses its tolerance."""
+"""Actions for a step that misses its tolerance."""
 NOTED = 20
-"""Most sentences about steps that are kept."""
+"""Largest number of sentences about steps that are kept."""
 
 
 class Point(NamedTuple):
-    """Where a run is between two steps."""
+    """State and memory of a run between two steps."""
 
     state: State
     memory: Memory
 
 
 class Run(ABC):
-    """The steps of a run."""
+    """Steps of a run."""
 
     start: Point
+    """State and memory at the start."""
     times: Array
-    """At the start, and at the end of each step [s], shape (steps + 1,)."""
+    """Times at the start and at the end of each step [s], shape (steps + 1,)."""
     lengths: Array
-    """Of each step [s], shape (steps,)."""
+    """Lengths of the steps [s], shape (steps,)."""
     shares: Array
-    """How much longer each step is with an h that is longer by one [-], shape (steps,)."""
+    """Derivative of the length of each step by h [-], shape (steps,)."""
     controls: dict[str, Array]
-    """Inputs for every step, each with an axis of steps before its own."""
+    """Inputs for every step; the first axis has the steps."""
     on_failure: str
+    """One of `ON_FAILURE`."""
 
     def __len__(self) -> int:
         return self.lengths.size
@@ -49,34 +51,35 @@ class Run(ABC):
     @property
     @abstractmethod
     def known(self) -> tuple[str, ...]:
-        """What it can be differentiated by."""
+        """Names by which the run can be differentiated."""
 
     @abstractmethod
     def shape(self, name: str) -> tuple[int, ...]:
-        """Of one of those in one step; q as displacements."""
+        """Return the shape of one of these inputs in one step; of q that of displacements."""
 
     @abstractmethod
     def displacements(self, state: State, dq: Array) -> Array:
-        """Derivatives by displacements, from those or from derivatives by q of a state."""
+        """Convert derivatives by q of a state to derivatives by displacements; return the latter
+        unchanged."""
 
     @abstractmethod
     def coordinates(self, q: Array, on_q: Array) -> Array:
-        """Weights of the numbers of q, from those of displacements."""
+        """Convert weights of displacements to weights of the numbers of q."""
 
     @abstractmethod
     def make(self, k: int, point: Point) -> Point:
-        """What step k leads to, from where it begins."""
+        """Make step k from `point`, and return its end."""
 
     @abstractmethod
     def differentiate(self, k: int, point: Point) -> tuple[Derivative, Point]:
-        """The derivative of step k, from where it begins, and what it leads to."""
+        """Return the derivative of step k from `point`, and its end."""
 
     def size(self, name: str) -> int:
-        """How many numbers it can be differentiated by under that name."""
+        """Number of entries of an input in one step."""
         return int(np.prod(self.shape(name), dtype=int))
 
     def arrived(self, k: int, point: Point, step: Any) -> Point:
-        """Where step k led to; what is not good is refused, or accepted where that was asked for."""
+        """Return the end of step k; raise an error if the step failed, unless failures are accepted."""
         if not step.solved and self.on_failure == "raise":
             raise SimulationFailure(point.state.t, step, None)
         end = State(float(self.times[k + 1]), step.state.q, step.state.v, step.state.z)
@@ -91,26 +94,26 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class SchemeRun(Run, Generic[P, S]):
-    """The steps of a run that a scheme makes of a prepared model."""
+    """Run of a prepared model with a scheme and a solver."""
 
     prepared: P
     scheme: S
     solver: Solver
     start: Point
     times: Array
-    """As `Run` has it [s], shape (steps + 1,)."""
+    """Times at the start and at the end of each step [s], shape (steps + 1,)."""
     lengths: Array
-    """As `Run` has it [s], shape (steps,)."""
+    """Lengths of the steps [s], shape (steps,)."""
     shares: Array
-    """As `Run` has it [-], shape (steps,)."""
+    """Derivative of the length of each step by h [-], shape (steps,)."""
     controls: dict[str, Array]
-    """Inputs for every step, as `Run` has it [any], shapes (steps, ...)."""
+    """Inputs for every step [any], shapes (steps, ...)."""
     kappa: float = 0.0
     on_failure: str = "raise"
 
 
 def divided(clock: Clock, t: float, until: float) -> tuple[Array, Array, Array]:
-    """Times, lengths and shares of the steps from t to `until`."""
+    """Return times, lengths and shares (see `Run`) of the steps from t to `until`."""
     last, rest = ends(clock, t, until)
     full = last - clock.index
     numbers = range(clock.index + 1, last + 1)
@@ -121,7 +124,7 @@ def divided(clock: Clock, t: float, until: float) -> tuple[Array, Array, Array]:
 
 
 class Flagged:
-    """What is said of the derivatives of the steps of a run."""
+    """Existence and uniqueness of the derivatives of the steps of a run."""
 
     kinks: tuple[int, ...]
     not_unique: tuple[int, ...]
@@ -138,7 +141,7 @@ class Flagged:
 
 
 class Flags:
-    """Steps whose derivative is one of several, gathered one after the other in any order."""
+    """Collects the kinks, non-unique steps and notes of a run; steps may be added in any order."""
 
     def __init__(self) -> None:
         self._kinks: list[int] = []
@@ -146,7 +149,7 @@ class Flags:
         self._notes: dict[str, tuple[int, int]] = {}
 
     def add(self, k: int, derivative: Derivative) -> None:
-        """Look at the derivative of step k; each sentence is kept once, those of the first steps of many."""
+        """Add the derivative of step k. Each sentence is stored once; of many, those of the first steps."""
         if derivative.exists and derivative.unique:
             return
         if not derivative.exists:
@@ -159,8 +162,8 @@ class Flags:
         while len(self._notes) > NOTED:
             del self._notes[max(self._notes, key=lambda note: self._notes[note])]
 
-    def told(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
-        """Steps that have no derivative, steps with impulses that are not unique, and sentences."""
+    def summary(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
+        """Return the steps without a derivative, the steps with non-unique impulses, and the sentences."""
         notes = []
         for note, (first, count) in sorted(self._notes.items(), key=lambda one: one[1]):
             where = f"step {first}" if count == 1 else f"{count} steps, the first {first}"
@@ -171,7 +174,7 @@ class Flags:
 def checked_inputs(
     controls: Mapping[str, ArrayLike], shapes: Mapping[str, tuple[int, ...]], steps: int
 ) -> dict[str, Array]:
-    """Inputs for every step, whose shapes in one step are known, as arrays that cannot be written to."""
+    """Return inputs for every step as read-only arrays; `shapes` are their shapes in one step."""
     if not isinstance(controls, Mapping):
         raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
     taken: dict[str, Array] = {}
@@ -200,7 +203,7 @@ def checked_inputs(
 
 
 def checked_on_failure(on_failure: str) -> str:
-    """What to do about a step that misses its tolerance."""
+    """Return the action for a step that misses its tolerance; raise a ModelError for an unknown one."""
     if on_failure not in ON_FAILURE:
         raise ModelError(
             f"on_failure is {on_failure!r}; known where steps are differentiated: {', '.join(ON_FAILURE)}"

@@ -1,8 +1,9 @@
-"""Which states of a run to keep while its steps are gone through backwards: as few as asked, and made again.
+"""Checkpointing of runs: the steps in reverse order, with a limited number of stored states.
 
-Binomial checkpointing (Griewank & Walther 2000, Algorithm 799: Revolve): with c states kept, the run's start
-among them, no step is made more than r times as long as there are at most C(c + r, c) of them; the number of
-steps made is the least possible.
+Binomial checkpointing (Griewank & Walther 2000, Algorithm 799: Revolve): with c stored states, including the
+start of the run, no step is computed more than r times if there are at most C(c + r, c) steps. The total
+number
+of computed steps is minimal.
 """
 
 import math
@@ -18,24 +19,25 @@ Found = TypeVar("Found")
 
 @dataclass(slots=True)
 class Backwards(Generic[Point, Found]):
-    """The steps 0, 1, ..., of a run, the last first, from its start and how a step is made."""
+    """Iterator over the steps of a run in reverse order."""
 
     start: Point
+    """State at the start of the run."""
     steps: int
-    """How many there are."""
+    """Number of steps."""
     kept: int
-    """Most states that are kept at once, the start among them."""
+    """Largest number of stored states, including the start."""
     make: Callable[[int, Point], Point]
-    """The state after a step, from its number and the state before it."""
+    """Function of the number of a step and the state before it, which returns the state after it."""
     visit: Callable[[int, Point], Found]
-    """What is wanted of a step, from its number and the state before it."""
+    """Function of the number of a step and the state before it, whose result is yielded."""
     made: int = 0
-    """Steps made so far, without those that `visit` makes."""
+    """Number of steps made so far, except by `visit`."""
     most: int = 0
-    """Most states that were kept at once."""
+    """Largest number of states that were stored at once."""
 
     def __iter__(self) -> Iterator[tuple[int, Found]]:
-        """Numbers of the steps, the last first, and what is wanted of each."""
+        """Yield the number of each step, in reverse order, and the result of `visit`."""
         held, end = [(0, self.start)], self.steps
         while end > 0:
             at, point = held[-1]
@@ -52,6 +54,7 @@ class Backwards(Generic[Point, Found]):
             yield end, found
 
     def _carried(self, at: int, to: int, point: Point) -> Point:
+        """Make steps at, ..., to - 1, and return the state after them."""
         for k in range(at, to):
             point = self.make(k, point)
         self.made += to - at
@@ -59,16 +62,17 @@ class Backwards(Generic[Point, Found]):
 
 
 def ahead(steps: int, kept: int) -> int:
-    """After how many of `steps` > 1 steps to keep the next state, when `kept` > 1 may be, the first included.
+    """Return after how many of `steps` > 1 steps to store the next state, with `kept` > 1 stored states in
+    all.
 
-    The least of the best numbers: by either neighbour the steps made again would be as many or more.
+    This is the smallest of the numbers that minimise the steps made.
     """
     repeats = repetitions(steps, kept)
     return max(1, _reach(kept, repeats - 2), steps - _reach(kept - 1, repeats))
 
 
 def repetitions(steps: int, kept: int) -> int:
-    """How often steps are made at most with so many states kept: the least r with C(kept + r, r) >= steps."""
+    """Largest number of times a step is made: the least r with C(kept + r, r) >= steps."""
     r = 0
     while _reach(kept, r) < steps:
         r += 1
@@ -76,13 +80,13 @@ def repetitions(steps: int, kept: int) -> int:
 
 
 def least_made(steps: int, kept: int) -> int:
-    """Steps made by `Backwards`, without those that `visit` makes."""
+    """Number of steps that `Backwards` makes, except by `visit`."""
     r = repetitions(steps, kept)
     return r * steps - _reach(kept + 1, r - 1)
 
 
 def default_kept(steps: int) -> int:
-    """States to keep such that no step is made more than twice, about √(2 steps)."""
+    """Number of stored states with which no step is made more than twice, about √(2 steps)."""
     kept = 1
     while _reach(kept, 2) < steps:
         kept += 1
@@ -90,7 +94,7 @@ def default_kept(steps: int) -> int:
 
 
 def checked_kept(checkpoints: int | None, steps: int) -> int:
-    """How many states to keep, from what a user asks for."""
+    """Return the number of states to store, for the argument `checkpoints` of a user."""
     if checkpoints is None:
         return default_kept(steps)
     if isinstance(checkpoints, bool) or not isinstance(checkpoints, int) or checkpoints < 1:
@@ -101,5 +105,5 @@ def checked_kept(checkpoints: int | None, steps: int) -> int:
 
 
 def _reach(kept: int, repeats: int) -> int:
-    """Steps that can be gone through backwards: C(kept + repeats, kept)."""
+    """Number of steps that can be traversed: C(kept + repeats, kept)."""
     return math.comb(kept + repeats, kept) if repeats >= 0 else 0

@@ -1,9 +1,9 @@
-"""How the states of a run change with few numbers: its steps forwards, each with its derivative.
+"""Sensitivities of the states of a run by few inputs, propagated forward with the derivatives of its steps.
 
     s = trajectory_sensitivity(world, until=0.5, h=1e-3, solver=solver, by=("mu", "e"))
     s.dq[-1] @ change     # displacements of the end, 6 for each body
 
-One column for each number: cheaper than a gradient for each state, as long as the columns are few.
+The cost is proportional to the number of inputs; for few inputs it is less than a gradient for each state.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ class TrajectorySensitivity(Flagged):
     columns: dict[str, slice]
     """Columns of the p directions that belong to each name; all columns for given directions."""
     kinks: tuple[int, ...]
-    """Steps that have no derivative; that of one side was taken."""
+    """Steps without a derivative; the derivative of one side was taken."""
     not_unique: tuple[int, ...]
     """Steps in which impulses are not unique; their change of least norm was taken."""
     notes: tuple[str, ...]
@@ -52,13 +52,13 @@ def trajectory_sensitivity(
     record: int = 1, start: Any = None, controls: Mapping[str, ArrayLike] | None = None,
     on_failure: str = "raise",
 ) -> TrajectorySensitivity:  # fmt: skip
-    """Differentiate every `record`-th state of the run that `simulate` would make, and its last.
+    """Differentiate every `record`-th state of the run that `simulate` would make, and the last state.
 
-    by   names, each of whose numbers is a direction: `q` (displacements of the start), `v`, `h`, fields of
-         `Parameters`; or the directions themselves: {"mu": [[1.0], [0.5]], ...}, each of shape
-         (numbers, p) or (numbers,), whose columns go together
+    by   names of inputs, each of whose numbers is a direction: `q` (displacements of the start), `v`, `h`,
+         fields of `Parameters`; or a mapping of directions, {"mu": [[1.0], [0.5]], ...}, each of shape
+         (numbers, p) or (numbers,), whose columns belong together
 
-    All else is as `trajectory_gradient` has it; what is given as a control changes in all steps alike.
+    Other arguments are those of `trajectory_gradient`; controls change equally in all steps.
     """
     steps = run_of(
         thing, until=until, h=h, scheme=scheme, solver=solver, start=start,
@@ -70,8 +70,7 @@ def trajectory_sensitivity(
 def sensitivity_along(
     steps: Run, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
 ) -> TrajectorySensitivity:
-    """The sensitivities along a run whose steps are given; directions of controls may have an axis of steps
-    before their own."""
+    """Return the sensitivities along a run; directions of controls may have a first axis of steps."""
     given, columns = _directions(steps, by)
     p = next(iter(given.values())).shape[-1]
     changes = {name: given.get(name, np.zeros((steps.size(name), p))) for name in CARRIED}
@@ -85,9 +84,9 @@ def sensitivity_along(
         tangents |= {name: value[k] if value.ndim == 3 else value for name, value in inputs.items()}
         if longer is not None:
             tangents |= _lengths(steps, k, longer, derivative)
-        found = derivative.forward(tangents)
+        outputs = derivative.forward(tangents)
         memory = [name for name in derivative.of if name in derivative.by and name not in CARRIED]
-        changes = {name: found[name] for name in (*CARRIED, *memory)}
+        changes = {name: outputs[name] for name in (*CARRIED, *memory)}
         if (k + 1) % record == 0 or k + 1 == len(steps):
             rows.append((point.state, changes["q"], changes["v"]))
         flags.add(k, derivative)
@@ -95,32 +94,33 @@ def sensitivity_along(
     return TrajectorySensitivity(
         np.array([state.t for state in states]), np.array([state.q for state in states]),
         np.array([state.v for state in states]), np.array([dq for _, dq, _ in rows]),
-        np.array([dv for _, _, dv in rows]), columns, *flags.told(),
+        np.array([dv for _, _, dv in rows]), columns, *flags.summary(),
     )  # fmt: skip
 
 
 def _lengths(steps: Run, k: int, longer: Array, derivative: Derivative) -> dict[str, Array]:
-    """Changes of the length of step k, and of the one before it where the scheme remembers it."""
-    found = {"h": longer * steps.shares[k]}
+    """Return the changes of the length of step k, and of the previous length if it is an input of the
+    step."""
+    tangents = {"h": longer * steps.shares[k]}
     if "h_before" in derivative.by and k:
-        found["h_before"] = longer * steps.shares[k - 1]
-    return found
+        tangents["h_before"] = longer * steps.shares[k - 1]
+    return tangents
 
 
 def _directions(
     steps: Run, by: Iterable[str] | Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Array], dict[str, slice]]:
-    """The directions, shape (numbers, p) of each name, and the columns of each name."""
+    """Return the directions of each name, shape (numbers, p), and the columns that belong to it."""
     names = checked_names(by, steps)
     if not names:
         raise ModelError(f"by is empty; name at least one of {', '.join(steps.known)}")
     sizes = {name: steps.size(name) for name in names}
     if isinstance(by, Mapping):
-        found = {name: _columns(steps, name, by[name], sizes[name]) for name in names}
-        widths = {name: value.shape[-1] for name, value in found.items()}
+        directions = {name: _columns(steps, name, by[name], sizes[name]) for name in names}
+        widths = {name: value.shape[-1] for name, value in directions.items()}
         if len(set(widths.values())) > 1:
             raise ModelError(f"by has different numbers of directions: {widths}")
-        return found, dict.fromkeys(names, slice(0, next(iter(widths.values()))))
+        return directions, dict.fromkeys(names, slice(0, next(iter(widths.values()))))
     ends = np.cumsum([0, *sizes.values()]).tolist()
     columns = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(names)}
     unit = np.eye(ends[-1])

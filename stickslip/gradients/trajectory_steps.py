@@ -1,4 +1,4 @@
-"""The steps of a run of a world, each of which can be made again, bit for bit, and differentiated."""
+"""Runs of worlds as steps that can be recomputed bitwise and differentiated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,12 +27,12 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, ModelError, State
 
 CONTROLS = ("effort", "wrench")
-"""Parameters that may be given for every step."""
+"""Parameters that may differ from step to step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps(SchemeRun[PreparedWorld, BodyScheme]):
-    """The steps of a run of a world."""
+    """Run of a world."""
 
     @classmethod
     def of(
@@ -40,7 +40,7 @@ class Steps(SchemeRun[PreparedWorld, BodyScheme]):
         solver: Solver, start: Checkpoint | State | None = None,
         controls: Mapping[str, ArrayLike] | None = None, kappa: float = 0.0, on_failure: str = "raise",
     ) -> "Steps":  # fmt: skip
-        """Those that `simulate` would make, without position correction where the scheme is named."""
+        """Return the run that `simulate` would make; schemes by name are without position correction."""
         if not isinstance(world, World | PreparedWorld):
             raise ModelError(f"world is {type(world).__name__}; expected a World, as WorldBuilder makes it")
         checked_solver(solver)
@@ -61,8 +61,8 @@ class Steps(SchemeRun[PreparedWorld, BodyScheme]):
 
     def shape(self, name: str) -> tuple[int, ...]:
         n = len(self.prepared.world.names)
-        own: dict[str, tuple[int, ...]] = {"q": (6 * n,), "v": (6 * n,), "h": (1,)}
-        return own[name] if name in own else getattr(self.prepared.parameters, name).shape
+        shapes: dict[str, tuple[int, ...]] = {"q": (6 * n,), "v": (6 * n,), "h": (1,)}
+        return shapes[name] if name in shapes else getattr(self.prepared.parameters, name).shape
 
     def displacements(self, state: State, dq: Array) -> Array:
         n = len(self.prepared.world.names)
@@ -74,13 +74,13 @@ class Steps(SchemeRun[PreparedWorld, BodyScheme]):
         return weights_of_coordinates(q, on_q[:, None])[:, 0]
 
     def make(self, k: int, point: Point) -> Point:
-        """What step k leads to, from where it begins."""
+        """Make step k from `point`, and return its end."""
         world, h = self.world_of(k), float(self.lengths[k])
         step = self.scheme.step(world, point.state, point.memory, h, self.solver)
         return self.arrived(k, point, step)
 
     def differentiate(self, k: int, point: Point) -> tuple[StepDerivative, Point]:
-        """The derivative of step k, from where it begins, and what it leads to."""
+        """Return the derivative of step k from `point`, and its end."""
         world, h = self.world_of(k), float(self.lengths[k])
         derivative = differentiated(self.scheme)(
             self.scheme, world, point.state, point.memory, h, self.solver, kappa=self.kappa
@@ -88,14 +88,14 @@ class Steps(SchemeRun[PreparedWorld, BodyScheme]):
         return derivative, self.arrived(k, point, derivative.step)
 
     def world_of(self, k: int) -> PreparedWorld:
-        """The world in step k: with the inputs of that step."""
+        """Return the world with the controls of step k."""
         if not self.controls:
             return self.prepared
         return with_inputs(self.prepared, {name: value[k] for name, value in self.controls.items()})
 
 
 def with_inputs(prepared: PreparedWorld, inputs: Mapping[str, Array]) -> PreparedWorld:
-    """The world with these efforts of its actuators and these wrenches, whose shapes `Parameters` says."""
+    """Return the world with these efforts and wrenches, which have the shapes of `Parameters`."""
     world, forces = prepared.world, prepared.world.forces
     if "effort" in inputs:
         value, driven = iter(inputs["effort"]), {id(one) for one in actuators(world)}
@@ -106,9 +106,9 @@ def with_inputs(prepared: PreparedWorld, inputs: Mapping[str, Array]) -> Prepare
         forces = replace(forces, written=written)
     if "wrench" in inputs:
         forces = replace(forces, wrench=inputs["wrench"])
-    found = prepared.with_forces(forces)
-    found.parameters = replace(prepared.parameters, **inputs)
-    return found
+    driven_world = prepared.with_forces(forces)
+    driven_world.parameters = replace(prepared.parameters, **inputs)
+    return driven_world
 
 
 def _driven(one: JointEffort, effort: float) -> JointEffort:
@@ -118,7 +118,7 @@ def _driven(one: JointEffort, effort: float) -> JointEffort:
 def checked_controls(
     prepared: PreparedWorld, controls: Mapping[str, ArrayLike], steps: int
 ) -> dict[str, Array]:
-    """Inputs for every step, as arrays that cannot be written to."""
+    """Return inputs for every step as read-only arrays."""
     shapes = {name: getattr(prepared.parameters, name).shape for name in CONTROLS}
     taken = checked_inputs(controls, shapes, steps)
     if "wrench" in taken and taken["wrench"][:, prepared.world.kind != BodyKind.DYNAMIC].any():

@@ -1,4 +1,4 @@
-"""The steps of a run of a system written as equations, to be made again and differentiated."""
+"""Runs of systems of equations as steps that can be recomputed and differentiated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ from stickslip.systems.system import NonsmoothSystem
 
 @dataclass(frozen=True, eq=False)
 class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
-    """The steps of a run of a system, or of a family at its numbers."""
+    """Run of a system, or of a family at its numbers."""
 
     @classmethod
     def of(
@@ -32,7 +32,7 @@ class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
         solver: Solver, start: Checkpoint | State | None = None, controls: Any = None, kappa: float = 0.0,
         on_failure: str = "raise",
     ) -> "SystemSteps":  # fmt: skip
-        """Those that `simulate` would make."""
+        """Return the run that `simulate` would make."""
         if controls:
             raise ModelError(
                 "controls are for worlds; inputs of a system that differ from step to step are"
@@ -42,12 +42,12 @@ class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
         prepared = PreparedSystem.of(system)
         whole = prepared.system
         if isinstance(start, State):
-            made, step = scheme_of_system(scheme, whole), length("h", h)  # type: ignore[arg-type]
+            chosen, step = scheme_of_system(scheme, whole), length("h", h)  # type: ignore[arg-type]
             begin = checked_state(whole, start)
-            point, clock = Point(begin, made.begin(prepared, begin, step)), Clock(begin.t, step)
+            point, clock = Point(begin, chosen.begin(prepared, begin, step)), Clock(begin.t, step)
         else:
             begun = begun_system(prepared, h, scheme, start)
-            made = scheme_of_system(begun.scheme, whole)
+            chosen = scheme_of_system(begun.scheme, whole)
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)
         if whole.edges is not None and (edge := whole.edges.after(point.state.t)) <= until:
@@ -55,8 +55,8 @@ class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
                 f"functions of time have an edge at {edge:g} s, where steps are cut; runs cannot be"
                 " differentiated across edges: end the run before it, and start another one there"
             )
-        given = checked_kappa(kappa), checked_on_failure(on_failure)
-        return cls(prepared, made, solver, point, *parts, {}, *given)
+        options = checked_kappa(kappa), checked_on_failure(on_failure)
+        return cls(prepared, chosen, solver, point, *parts, {}, *options)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class SystemSteps(SchemeRun[PreparedSystem, Scheme]):
 
     def differentiate(self, k: int, point: Point) -> tuple[SystemStepDerivative, Point]:
         h = float(self.lengths[k])
-        found = differentiated_step(
+        derivative = differentiated_step(
             self.scheme, self.prepared, point.state, point.memory, h, self.solver, self.kappa
         )
-        return found, self.arrived(k, point, found.step)
+        return derivative, self.arrived(k, point, derivative.step)

@@ -1,16 +1,19 @@
-"""The derivative of one step of the variational scheme, by the implicit function theorem at its solution.
+"""Derivative of one step of the variational scheme, by the implicit function theorem at its solution.
 
-With v and the impulses r of a step known, its equations to first order are linear in their changes,
+The equations of a step, linearised at its velocities v and impulses r, are
 
     A dv - B dr = e,    A = ∂P/∂v,  B = (H, G) at the start
-    C dv + D dr = c,    what holds, presses, sticks or slips at the solution; all of them with smoothing
+    C dv + D dr = c,    the laws of joints and of closed contacts; with smoothing, of all contacts
 
-so one factorisation serves every input and every direction, forwards and backwards. Exact derivatives
-decide from the solution who is open, sticks and slips. Where something touches without pressing, or is about
-to slip, there is none: `exists` is False, `notes` say where, and the map is that of one side. Where more is
-held than can move, impulses are not unique: changes of velocities are, and those of impulses are of least
-norm. Smoothed derivatives are those of the point of the central path at kappa; the step itself stays the
-exact one.
+One factorisation serves all inputs and directions, forward and transposed. For exact derivatives the cases
+open,
+sticking and slipping are determined from the solution. Where a contact touches without load, or is about to
+slip,
+there is a kink: `exists` is False, `notes` name the contact, and the map is the derivative of one side. If
+constraints are redundant, impulses are not unique; changes of velocities are unique, and changes of impulses
+have
+least norm. Smoothed derivatives are taken at the point of the central path at kappa; the step itself is
+exact.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,16 +38,22 @@ from stickslip.state import Array, ModelError, State
 from stickslip.threads import single_threaded
 
 TRIED, SAME = 3, 1e-6
-"""Random changes by which two derivatives are compared, and the share by which they may differ: ten times
-the accuracy to which differences confirm derivatives of steps."""
+"""Number of random changes for the comparison of two derivatives, and their largest relative difference [-]:
+ten
+times the accuracy to which differences confirm derivatives of steps."""
 MOST_NOTES = 8
-"""Places that notes name one by one."""
+"""Largest number of contacts or joints that notes name."""
 
 
 class VariationalDerivative(WorldDerivative):
-    """The derivative of a step of the variational scheme: by and of `approach` and `joint_approach` as well,
-    the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
-    `h_before`, the length of the step before [s]."""
+    """Derivative of a step of the variational scheme.
+
+    Further inputs and outputs are `approach` and `joint_approach`, the approach speeds [m/s, rad/s] of
+    contacts
+    and stops that closed, in the order of the memory before and after the step. A further input is
+    `h_before`,
+    the length of the previous step [s].
+    """
 
     def __init__(self, linear: Linear, kappa: float, missed: str = "", borders: Iterable[str] = ()):
         equations = linear.equations
@@ -73,9 +82,9 @@ class VariationalDerivative(WorldDerivative):
         self.notes = notes
 
     def _torn(self, by: str) -> bool:
-        """Whether some changes of an input want apart what is held more than once."""
-        made = self._effects((*TOGETHER, "approach"))[by]
-        effects = made if isinstance(made, np.ndarray) else made.toarray()
+        """Whether some changes of an input would open redundant constraints."""
+        matrix = self._effects((*TOGETHER, "approach"))[by]
+        effects = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         e, c, _ = self._linear.right_sides(effects)
         return self._linear.system.torn(e, c)
 
@@ -85,9 +94,9 @@ class VariationalDerivative(WorldDerivative):
         dv, r[linear.unknown] = linear.system.solve(e, c)
         lines, dynamic = linear.equations.lines, linear.equations.bodies.dynamic
         q, v, approach, joint_approach = (effects[where].copy() for where in lines[2:6])
-        n, own = self._equations.bodies.count, dv.reshape(dynamic.size, 6, k)
-        v.reshape(n, 6, k)[dynamic] += own
-        q.reshape(n, 6, k)[dynamic] += np.matmul(linear.end, own)
+        n, change = self._equations.bodies.count, dv.reshape(dynamic.size, 6, k)
+        v.reshape(n, 6, k)[dynamic] += change
+        q.reshape(n, 6, k)[dynamic] += np.matmul(linear.end, change)
         return {
             "q": q, "v": v, "r": r[: 6 * linear.nc], "approach": approach, "joint_approach": joint_approach,
         }  # fmt: skip
@@ -107,7 +116,7 @@ class VariationalDerivative(WorldDerivative):
 
     @property
     def problem(self) -> StepProblem:
-        """The step as a problem."""
+        """The step as a `StepProblem`."""
         return self._linear.equations.problem
 
 
@@ -116,20 +125,23 @@ def variational_derivative(
     scheme: VariationalBodies, world: World | PreparedWorld, state: State, memory: Memory, h: float,
     solver: Solver, *, kappa: float = 0.0,
 ) -> VariationalDerivative:  # fmt: skip
-    """Make the step of length h from `state` and differentiate it: exactly, or smoothed at kappa > 0."""
+    """Make a step of length h [s] from `state` and differentiate it: exactly, or smoothed at kappa > 0."""
+    # 1. The step.
     prepared = PreparedWorld.of(world)
     done = carried(scheme, prepared, state, memory, h, solver)
     problem = done.problem
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
     bad = next((one for one in done.step.solves if not one.ok), None)
     missed = "" if done.step.solved or bad is None else _missed("the step", bad)
+    # 2. The point of linearisation: the solution, or a point of the central path.
     touches = done.solution is not None or (kappa > 0.0 and problem.contacts.gap.size > 0)
-    if kappa > 0.0 and touches:  # contacts that stay open push, too
+    if kappa > 0.0 and touches:  # open contacts have impulses too
         v, r, missed_path = _on_path(problem, solver, kappa)
         missed = missed or missed_path
     if not touches:
         r = np.zeros(step_blocks(problem).K.size)
 
+    # 3. The linear system; at impulses in the interior of their set if they are not unique.
     equations = VariationalEquations(prepared, state, memory, done.step, problem, np.array(v), r)
     linear = Linear(equations, kappa)
     if done.solution is not None and not kappa and _undecided(linear):
@@ -141,7 +153,7 @@ def variational_derivative(
 
 
 def _borders(prepared: PreparedWorld, done: Carried, equations: VariationalEquations) -> Iterable[str]:
-    """Sentences about contacts that bear, and at which other features take over within the step."""
+    """Yield sentences about loaded contacts on the border of a feature."""
     pressed = equations.r[0 : 6 * len(done.features) : 6]
     bears = pressed > SAME * pressed.max(initial=0.0)
     if not bears.any():
@@ -156,32 +168,35 @@ def _borders(prepared: PreparedWorld, done: Carried, equations: VariationalEquat
 
 
 def _undecided(linear: Linear) -> bool:
-    """Whether other impulses with the same velocities may do something else."""
+    """Whether cases are on a border, or may differ for other impulses with the same velocities."""
     marked = linear.mark.any() or linear.joint_mark.any()
     return bool(marked or not linear.system.unique)
 
 
 def _inside(problem: StepProblem, v: Array, r: Array, tolerance: float) -> Array:
-    """Impulses of the same step inside the set of all of them, which every solver's answer leads to.
+    """Return impulses in the interior of the set of all impulses of the step, independent of the solver.
 
-    Where there are no others r is more accurate. Four facets in the place of the cone are another law, of
-    which the set is not known: r stays.
+    If impulses are unique, r is returned, which is more accurate. For the pyramid, whose set is not known, r
+    is
+    returned too.
     """
     if problem.model == "pyramid":
         return r
     moving = np.flatnonzero(problem.row >= 0)
     own = np.asarray(v)[moving[np.argsort(problem.row[moving])]].reshape(-1)
     tangent = step_tangent(problem, v)
-    found = ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance)
-    return r if found.unique.all() else found.inside
+    impulses = ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance)
+    return r if impulses.unique.all() else impulses.inside
 
 
 def _ambiguous(linear: Linear, other: Linear) -> str:
-    """Why velocities have no derivative where it depends on which of many impulses are taken.
+    """Return a sentence if changes of velocities depend on the choice of impulses, otherwise "".
 
-    Both are inside the set of all impulses, so that contacts do the same. Where impulses stress bodies that
-    turn or slip, the stress turns with them, and changes of velocities depend on it. Random changes of the
-    state show that almost surely.
+    Both arguments are linearised at impulses in the interior of the set, so that the cases of contacts agree.
+    If
+    redundant impulses act on bodies that turn or slip, they turn too, and changes of velocities depend on
+    them.
+    Random changes of the state detect this with probability 1.
     """
     rng, size = np.random.default_rng(0), 6 * linear.equations.bodies.count
     change = {name: rng.normal(size=(size, TRIED)) for name in ("q", "v")}
@@ -193,12 +208,13 @@ def _ambiguous(linear: Linear, other: Linear) -> str:
     return ""
 
 
-def _missed(what: str, solution: Solution) -> str:
-    return f"{what} missed its tolerance: {solution.reason or solution.status.value}"
+def _missed(step_name: str, solution: Solution) -> str:
+    return f"{step_name} missed its tolerance: {solution.reason or solution.status.value}"
 
 
 def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array, Array, str]:
-    """Velocities (n, 6) and impulses on the central path of a step, and what was missed there."""
+    """Return velocities (n, 6) and impulses on the central path of a step, and a sentence if it was not
+    reached."""
     try:
         smoothed: Solver = solver.on_path(kappa)  # type: ignore[attr-defined]
     except AttributeError:
@@ -206,14 +222,14 @@ def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array,
             "smoothed derivatives need a solver that stops on the central path of steps: 'auto' or"
             f" 'ipm-step', not {type(solver).__name__}"
         ) from None
-    found: Any = smoothed.solve(problem)  # type: ignore[arg-type]
-    there = found.verdict is not Verdict.MISSED
-    missed = "" if there else _missed(f"the smoothed step of kappa = {kappa:g}", found)
-    return step_velocities(problem, found.v), np.asarray(found.r), missed
+    solution: Any = smoothed.solve(problem)  # type: ignore[arg-type]
+    reached = solution.verdict is not Verdict.MISSED
+    missed = "" if reached else _missed(f"the smoothed step of kappa = {kappa:g}", solution)
+    return step_velocities(problem, solution.v), np.asarray(solution.r), missed
 
 
 def _kinks(linear: Linear) -> Iterable[str]:
-    """Sentences about where the step has no derivative."""
+    """Yield sentences about kinks of the step."""
     equations, world = linear.equations, linear.equations.world
     marked = np.flatnonzero(linear.mark)
     for i in marked[:MOST_NOTES].tolist():
@@ -227,9 +243,9 @@ def _kinks(linear: Linear) -> Iterable[str]:
 
 
 def _what(mark: int) -> str:
-    said = [
+    texts = [
         text
         for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip"))
         if mark & bit
     ]
-    return " and ".join(said)
+    return " and ".join(texts)

@@ -1,7 +1,8 @@
-"""A step of the variational scheme along directions, with velocities and impulses at its end held.
+"""Equations of a step of the variational scheme along directions, at constant end velocities and impulses.
 
-e = p - P(v) + H r,    and what the laws are about: gaps and joints at the end of the step less what they
-                       bounce by, slip velocities and rates of dry friction of rows at its start
+They are e = p - P(v) + H r, and the variables of the laws: gaps and joint errors at the end of the step minus
+the
+gaps of restitution, slip velocities, and rates of dry friction with rows at the start.
 """
 
 from copy import copy
@@ -34,26 +35,27 @@ from stickslip.state import Array, BoolArray, IntArray, State
 
 
 class Values(NamedTuple):
-    """What the equations are made of, along directions."""
+    """Quantities in the equations, along directions."""
 
     node: Complex
-    """Velocities before the step, of bodies that are not dynamic over it [m/s, rad/s], shape (k, n, 6)."""
+    """Velocities before the step; for bodies that are not dynamic, over the step [m/s, rad/s], shape (k, n,
+    6)."""
     rows: Complex
-    """Of contacts, six of each, and of blocks of joints, at the start [-, m], shape (k, p, 2, 6)."""
+    """Rows of contacts, six each, and of joint blocks, at the start [-, m], shape (k, p, 2, 6)."""
     u: Complex
     """Rows times velocities [m/s, rad/s], shape (k, p)."""
     y: Complex
-    """What the laws are about [m, rad, m/s, rad/s], shape (k, p)."""
+    """Variables of the laws [m, rad, m/s, rad/s], shape (k, p)."""
     q: Complex
-    """At the end [m, -], shape (k, n, 7)."""
+    """Coordinates at the end [m, -], shape (k, n, 7)."""
     v: Complex
-    """At the end [m/s, rad/s], shape (k, n, 6)."""
+    """Velocities at the end [m/s, rad/s], shape (k, n, 6)."""
     most: Complex
-    """Largest impulses of dry friction, 0 of other rows of joints [N s, N m s], shape (k, mj)."""
+    """Bounds of the impulses of dry friction, 0 for other rows of joints [N s, N m s], shape (k, mj)."""
 
 
 class VariationalEquations(Equations):
-    """One step of a world that was solved, by velocities v of all bodies, (n, 6), and impulses."""
+    """Equations of one step of a world, at velocities v of all bodies, (n, 6), and impulses r."""
 
     def __init__(
         self, prepared: PreparedWorld, state: State, memory: Memory, step: Step, problem: StepProblem,
@@ -70,31 +72,34 @@ class VariationalEquations(Equations):
         sides = self.world.joints.body[self.joint].reshape(-1, 2)
         self.sides: IntArray = np.concatenate([np.repeat(problem.contacts.forms.body, 6, axis=0), sides])
         self.row = np.append(self.bodies.row, -1)[self.sides]
-        """Numbers of the dynamic bodies of all rows, -1 for others [-], shape (p, 2)."""
+        """Dynamic bodies of all rows, -1 for other bodies [-], shape (p, 2)."""
         self.dry: BoolArray = (self.part != HOLD) & (self.part % 3 == 0)
         self.r = _all_components(problem.contacts.law, r, r.size - self.joint.size)
-        """Of all rows, 0 where the solution has none [N s, N m s], shape (p,)."""
+        """Impulses of all rows, 0 for rows that the solution lacks [N s, N m s], shape (p,)."""
         own = step.contacts.id, self.joint * len(PARTS) + self.part
         self.known = matched(own[0], memory["id"]), matched(own[1], memory["joint_id"])
-        """Contacts and rows of stops that remember how fast they came, and where in the memory."""
+        """Contacts and rows of stops with an approach speed in the memory, each with the positions there."""
         closed = (
             matched(step.memory[name], ids)[1] for name, ids in zip(("id", "joint_id"), own, strict=True)
         )
         normals, stops = closed
         self.closed = np.concatenate([6 * normals, 6 * nc + stops])
-        """Rows whose speed of approach the step remembers [-], shape (any,)."""
+        """Rows whose approach speed the step stores [-], shape (any,)."""
         self._lay_out(nc, normals.size)
 
     def at(self, r: Array) -> "VariationalEquations":
-        """The same with other impulses of the solution."""
-        found = copy(self)
-        found.r = _all_components(self.problem.contacts.law, r, r.size - self.joint.size)
-        return found
+        """Return a copy with other impulses of the solution."""
+        copied = copy(self)
+        copied.r = _all_components(self.problem.contacts.law, r, r.size - self.joint.size)
+        return copied
 
     @cached_property
     def by_end(self) -> tuple[Values, Array, Array, Array]:
-        """All values; and by velocities at the end: momenta (nd, 6, 6), what the laws are about (p, 2, 6),
-        and displacements at the end (nd, 6, 6). Bodies of one colour are changed together."""
+        """All values, and their derivatives by the end velocities of bodies.
+
+        These are the derivatives of momenta (nd, 6, 6), of the variables of the laws (p, 2, 6), and of
+        displacements at the end (nd, 6, 6). Bodies of one colour are changed together.
+        """
         dynamic, nd = self.bodies.dynamic, self.bodies.dynamic.size
         A, C, end = np.zeros((nd, 6, 6)), np.zeros((len(self.sides), 2, 6)), np.zeros((nd, 6, 6))
         found, colours = self.values(self.base) if not nd else None, self.colour
@@ -128,7 +133,7 @@ class VariationalEquations(Equations):
         )
 
     def values(self, given: Inputs) -> Values:
-        """All that the step is made of."""
+        """Return all quantities of the equations, for these inputs."""
         world, dynamic, h, nc = self.world, self.bodies.dynamic, given.h, len(self.table.kind)
         # 1. Velocities at the node and at the end.
         v = given.v.copy()
@@ -145,7 +150,7 @@ class VariationalEquations(Equations):
         u = over_sides(rows, self.sides, v_end)
         _, gap = self.table.along(shaped, q_end)
         _, value = self.joints.along(world.joints, q_end)
-        # 3. Less what restitution asks for.
+        # 3. Restitution.
         (contact, at), (stop, stop_at) = self.known
         y = np.array(np.broadcast_to(u, (given.k, len(self.sides))))
         y[:, 0 : 6 * nc : 6], y[:, 6 * nc :] = gap, np.where(self.dry, y[:, 6 * nc :], value)
@@ -174,8 +179,12 @@ class VariationalEquations(Equations):
         return out
 
     def effects(self, given: Inputs) -> tuple[Array, ...]:
-        """Of momenta, H r by rows and sides, what the laws are about, displacements and velocities at the
-        end, speeds of approach that are remembered, coefficients and bounds of friction."""
+        """Return the changes of all parts.
+
+        These are momenta, H r by rows and sides, variables of the laws, displacements and velocities at the
+        end,
+        stored approach speeds, and coefficients and bounds of friction.
+        """
         found, k = self.values(given), given.k
         pushed = changes(found.rows, k) * self.r[:, None, None]
         came = over_sides(found.rows[:, self.closed], self.sides[self.closed], given.v)
@@ -189,7 +198,7 @@ class VariationalEquations(Equations):
 
 
 def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, IntArray]:
-    """Places of the ids that both have, in either, in the order of the first."""
+    """Return the positions of common ids in both arrays, in the order of the first."""
     place = {one: k for k, one in enumerate(known.tolist())}
     both = [(i, place[one]) for i, one in enumerate(ids.tolist()) if one in place] if place else []
     here, there = np.array(both, np.int64).reshape(-1, 2).T
@@ -197,7 +206,8 @@ def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, I
 
 
 def _all_components(law: Array, r: Array, contacts: int) -> Array:
-    """Impulses with all six components of contacts, 0 where there are none; `contacts` of r are theirs."""
+    """Return impulses with six components for each contact; the first `contacts` entries of r are of
+    contacts."""
     whole = np.zeros((len(law), 6))
     whole[components(law)] = r[:contacts]
     return np.concatenate([whole.reshape(-1), r[contacts:]])

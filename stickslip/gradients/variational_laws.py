@@ -1,12 +1,13 @@
-"""The equations of a step of the variational scheme to first order in velocities and impulses.
+"""Linearised equations of a step of the variational scheme in velocities and impulses.
 
     A dv - B dr = e,    A = ∂P/∂v,  B = (H, G) at the start
-    C dv + D dr = c,    what holds, presses, sticks or slips at the solution; all of them with smoothing
+    C dv + D dr = c,    the laws of joints and of closed contacts; with smoothing, of all contacts
 
-A, one 6 × 6 block per dynamic body, is regular; rows of B', C and D are those of what holds, presses or rubs,
-each on two bodies. dr is solved for with the Schur complement S = D + C A⁻¹ B, dense where rows are few.
-Where S is singular, because impulses are not unique, dr is the one of least norm [N s, N m s], and where no
-dv can follow c the nearest is taken.
+A has one regular 6 × 6 block per dynamic body; each row of B', C and D acts on two bodies. dr is computed
+with the
+Schur complement S = D + C A⁻¹ B, which is dense for few rows. If S is singular, because impulses are not
+unique,
+the least-squares solution dr of least norm [N s, N m s] is taken.
 """
 
 from typing import Any
@@ -24,28 +25,29 @@ from stickslip.state import Array, BoolArray, IntArray
 Entries = tuple[Array, IntArray, IntArray]
 """Entries of a matrix, their lines and columns, shape (k,) each."""
 NEGLIGIBLE = 1e-5
-"""Share of the arm of a row, per step, that velocities are always measured by [-]."""
+"""Lower bound of the scale of velocities of a row: this share of its lever arm per step [-]; heuristic."""
 FEW = 400
-"""Most rows of a dense complement."""
+"""Largest number of rows of a dense complement; heuristic."""
 WHOLE = 200_000
-"""Most entries of rows on bodies that are kept as a dense matrix."""
+"""Largest number of entries of a dense matrix of rows; heuristic."""
 RANK = 1e-9
-"""Singular values below this share of the largest are zero."""
+"""Ratio to the largest singular value below which singular values count as zero [-]; heuristic."""
 ALONE = 1e-6
-"""Velocities by impulses that are not unique, over those of their parts, that are rounding."""
+"""Velocities caused by null-space impulses, relative to those of their components, that count as 0 [-];
+heuristic."""
 TORN = 1e-6
-"""Share of a right-hand side that may lie where no change of velocities leads."""
+"""Share of a right-hand side that may be outside the range of the system [-]; heuristic."""
 
 
 class Linear:
-    """The laws of a step, and its linear system; of contacts all six components, then rows of joints."""
+    """Linearised laws of a step, and its linear system; rows are six components per contact, then joints."""
 
     def __init__(self, equations: VariationalEquations, kappa: float):
         self.equations, self.nc = equations, equations.problem.contacts.gap.size
         n, dynamic = equations.bodies.count, equations.bodies.dynamic
         found, A, C, self.end = equations.by_end
         self.rows = found.rows[0].real
-        """Of all, at the start [-, m], shape (p, 2, 6)."""
+        """Rows of contacts and joints at the start [-, m], shape (p, 2, 6)."""
         inverse: Array = np.asarray(np.linalg.inv(A), float)
         self._light = np.zeros((n + 1, 6, 6))
         self._light[dynamic] = inverse
@@ -57,15 +59,17 @@ class Linear:
         self._solve(inverse, C)
 
     def _weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
-        """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
+        """Return the velocity of a unit impulse, and the scale of velocities, of rows (m, 2, 6), shape (m,)
+        each."""
         w = np.einsum("rsi,rsij,rsj->r", rows, self._light[body], rows)
-        # nothing that moves bodies less than this share of their arms in a step says anything
+        # lower bound of the scale: a small share of the lever arm per step
         arm = np.sqrt((rows[:, :, 3:] ** 2).sum(axis=(1, 2)))
         scale = (np.abs(rows) * self._fast[body]).sum(axis=(1, 2)) + NEGLIGIBLE / self.equations.h * arm
         return np.maximum(w, 1e-300), scale
 
     def _contacts(self, found: Values, kappa: float) -> None:
-        """The laws of contacts: by what they are about and by impulses, (nc, 6, 6), and by coefficients."""
+        """Compute the derivatives of contact laws by their variables and impulses, (nc, 6, 6) each, and by
+        coefficients, (nc, 6, 3)."""
         given, nc, problem = self.equations, self.nc, self.equations.problem
         w, scale = (x.reshape(nc, 6) for x in self._weights(self.rows[: 6 * nc], given.sides[: 6 * nc]))
         scale[:, 0] = scale[:, :3].max(
@@ -81,7 +85,8 @@ class Linear:
         )  # fmt: skip
 
     def _joints(self, found: Values, kappa: float) -> None:
-        """The laws of rows of joints: by what they are about, impulses and largest friction, (mj,) each."""
+        """Compute the derivatives of the laws of joint rows by their variables, impulses and bounds, (mj,)
+        each."""
         given, first = self.equations, 6 * self.nc
         mj, law = len(given.sides) - first, np.flatnonzero(given.part != HOLD)
         self.on, self.slack, self.by_most = np.ones(mj), np.zeros(mj), np.zeros(mj)
@@ -97,13 +102,14 @@ class Linear:
         self.on[law], self.slack[law], self.by_most[law], self.joint_mark[law] = *out[:3], out.mark
 
     def _solve(self, inverse: Array, C: Array) -> None:
-        """Number the unknown impulses: of contacts whose equations say more than a value, then of joints."""
+        """Select the unknown impulses, of contacts whose laws do not fix them and of joints, and factor the
+        system."""
         nc, joints = self.nc, np.ones(self.on.size, bool)
         off = self.L_r.copy()
         off[:, range(6), range(6)] = 0.0
         kept: BoolArray = (self.L_u != 0.0).any(axis=-1) | (off != 0.0).any(axis=-1)
         self.unknown = np.flatnonzero(np.concatenate([kept.reshape(-1), joints]))
-        """Rows whose impulses are unknown; others are given by their coefficients [-], shape (m,)."""
+        """Rows with unknown impulses; other impulses depend only on coefficients [-], shape (m,)."""
         moves = np.matmul(self.L_u, C[: 6 * nc].reshape(nc, 6, 12)).reshape(-1, 2, 6)
         moves = np.concatenate([moves, self.on[:, None, None] * C[6 * nc :]])
         at = np.full(len(moves), -1)
@@ -121,7 +127,7 @@ class Linear:
         self.system = System(inverse, self._acts[unknown], by_v[unknown], D)
 
     def right_sides(self, effects: Array) -> tuple[Array, Array, Array]:
-        """e (6 nd, k), c (m, k), and impulses that follow from their coefficients alone, (p, k)."""
+        """Return e (6 nd, k), c (m, k), and the impulses that depend only on coefficients, (p, k)."""
         e, y, law, most = (effects[self.equations.lines[i]] for i in (0, 1, 6, 7))
         nc, k = self.nc, effects.shape[1]
         of_contacts = np.matmul(self.L_u, y[: 6 * nc].reshape(nc, 6, k))
@@ -135,7 +141,7 @@ class Linear:
         return e, c[self.unknown], known
 
     def right_sides_transposed(self, on_e: Array, on_c: Array, on_r: Array) -> Array:
-        """Weights of the effects, from those of e, of c and of the impulses (p, k)."""
+        """Return weights of the effects, for weights of e, of c and of the impulses (p, k)."""
         nc, k = self.nc, on_e.shape[1]
         out = np.zeros((self.equations.size, k))
         on_known = on_r + self._acts @ on_e
@@ -152,11 +158,12 @@ class Linear:
 
 
 class System:
-    """The system, factored once."""
+    """Linear system, factored once."""
 
     def __init__(self, inverse: Array, acts: Any, moves: Any, D: Entries):
-        """A⁻¹ of the dynamic bodies, (nd, 6, 6); of the unknown impulses what units do to them, and C,
-        (m, 6 nd) each, both dense or both sparse."""
+        """inverse: A⁻¹ by dynamic bodies, (nd, 6, 6); acts, moves: B' and C of the unknown impulses, (m, 6
+        nd)
+        each, both dense or both sparse; D: entries of D."""
         self._inverse, self._acts, self._moves = inverse, acts, moves
         S = self._complement(*D)
         largest = abs(S).max(axis=1).toarray() if sp.issparse(S) else np.abs(S).max(axis=1, initial=0.0)
@@ -165,12 +172,12 @@ class System:
         weighed = sp.csr_array(S * self._weight) if sp.issparse(S) else self._weight * S
         self._factor = Factor(weighed, np.zeros(len(size), bool), RANK)
         self.unique = self._factor.full_rank
-        """Whether impulses are."""
+        """Whether impulses are unique."""
         self.moves_alone = not self.unique and self._moves_alone()
-        """Whether changes of impulses that no law minds move bodies."""
+        """Whether null-space impulses change velocities."""
 
     def _complement(self, entries: Array, lines: IntArray, columns: IntArray) -> Any:
-        """D + C A⁻¹ B, dense where rows are few."""
+        """Return S = D + C A⁻¹ B, dense for few rows."""
         m, nd = self._acts.shape[0], len(self._inverse)
         if not sp.issparse(self._acts):
             S = np.matmul(self._moves.reshape(m, nd, 1, 6), self._inverse).reshape(m, 6 * nd) @ self._acts.T
@@ -189,35 +196,38 @@ class System:
         return bool((moved > ALONE * parts.max(initial=0.0)).any())
 
     def _times(self, e: Array, *, transposed: bool) -> Array:
-        """A⁻¹ e or A⁻ᵀ e."""
+        """Return A⁻¹ e or A⁻ᵀ e."""
         blocks = self._inverse.transpose(0, 2, 1) if transposed else self._inverse
         return np.matmul(blocks, e.reshape(blocks.shape[0], 6, e.shape[1])).reshape(e.shape)
 
     def solve(self, e: Array, c: Array) -> tuple[Array, Array]:
-        """(dv, dr) from e (6 nd, k) and c (m, k)."""
+        """Return (dv, dr) for e (6 nd, k) and c (m, k)."""
         a = self._times(e, transposed=False)
         dr = self._factor.solve(self._weight * (c - self._moves @ a))
         return a + self._times(self._acts.T @ dr, transposed=False), dr
 
     def torn(self, e: Array, c: Array) -> bool:
-        """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
+        """Whether some columns of e, c are outside the range of the system: they would open redundant
+        rows."""
         if self.unique:
             return False
-        wanted = c - self._moves @ self._times(e, transposed=False)
-        wanted *= self._weight
-        size = np.linalg.norm(wanted, axis=0)
-        return bool((self._factor.mismatch(wanted) * size > TORN * size.max(initial=0.0)).any())
+        right_side = c - self._moves @ self._times(e, transposed=False)
+        right_side *= self._weight
+        size = np.linalg.norm(right_side, axis=0)
+        return bool((self._factor.mismatch(right_side) * size > TORN * size.max(initial=0.0)).any())
 
     def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:
-        """Weights of e and c from weights of dv (6 nd, k) and dr (m, k)."""
+        """Return weights of e and c, for weights of dv (6 nd, k) and dr (m, k)."""
         back = self._times(g_v, transposed=True)
         y = self._weight * self._factor.solve_transposed(g_r + self._acts @ back)
         return back - self._times(self._moves.T @ y, transposed=True), y
 
 
 def on_bodies(rows: Array, body: IntArray, count: int) -> Any:
-    """Rows (m, 2, 6) of pairs of bodies (m, 2) as a matrix (m, 6 count), sparse where it is large; those of
-    body -1 are left out."""
+    """Return rows (m, 2, 6) of pairs of bodies (m, 2) as a matrix (m, 6 count), sparse if it is large.
+
+    Entries of body -1 are omitted.
+    """
     m = len(body)
     if m <= FEW and 6 * m * count <= WHOLE:
         out = np.zeros((m, count + 1, 6))

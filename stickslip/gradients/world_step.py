@@ -1,11 +1,13 @@
-"""The derivative of a step of a world whose equations are known along directions.
+"""Derivative of a step of a world whose equations can be evaluated along directions.
 
-With velocities and impulses of a step held, its equations and what it leaves change with every input; what
-follows from that is linear, and the scheme answers it. Matrices of these effects cost in proportion to the
-number of bodies: a row of the equations depends on its two bodies alone, the momentum of a body on itself and
-on those that forces join it to. So bodies of one colour, no two of which meet in a row or at a body, are
-changed together, and what comes of it is told apart by where it appears (Curtis, Powell & Reid 1974, on
-sparse Jacobians).
+At constant velocities and impulses, the equations of a step and its results change with each input
+("effects");
+the response of velocities and impulses to these changes is linear, and computed by the scheme's derivative.
+The
+matrices of effects are sparse: a row of the equations depends on two bodies, the momentum of a body on itself
+and on bodies connected to it by forces. Bodies of one colour, no two of which share a row or a neighbour, are
+therefore changed together, and the results are assigned by position (Curtis, Powell & Reid 1974). The cost is
+proportional to the number of bodies.
 """
 
 from abc import ABC, abstractmethod
@@ -31,37 +33,39 @@ from stickslip.state import Array, IntArray, State
 from stickslip.threads import single_threaded
 
 ENTRIES = 2_000_000
-"""Numbers of rows that are held at once: as many directions are taken together as fit."""
+"""Largest number of values held at once, which limits the number of directions of one evaluation;
+heuristic."""
 DENSE = 1_000_000
-"""Most entries of dense matrices."""
+"""Largest number of entries of a dense matrix; heuristic."""
 TOGETHER = ("q", "v", "effort")
-"""Inputs whose matrices are made together: who asks for one of them asks for others."""
+"""Inputs whose matrices are computed together, because they are usually needed together."""
 FEW = 12
-"""Directions up to which the equations are asked along them; along more, all matrices are made."""
+"""Number of directions up to which equations are evaluated along them; for more, matrices are computed.
+Heuristic."""
 
 
 _NOTHING = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64)
 
 
 class Part(NamedTuple):
-    """Numbers among the effects that belong together."""
+    """One part of the effects: items of equal width."""
 
     line: IntArray
-    """Where each stands among all lines, -1 for nowhere; equal ones are added [-], shape (items, width)."""
+    """Line of each value, -1 for none; values of equal lines are added [-], shape (items, width)."""
     side: IntArray
-    """Bodies that each item depends on, -1 for none [-], shape (items, any)."""
+    """Bodies on which each item depends, -1 for none [-], shape (items, any)."""
 
     def entries(
         self, values: Array, colours: IntArray, colour: int, column: IntArray
     ) -> tuple[Array, IntArray, IntArray]:
-        """Entries of a matrix, their lines and columns, as `kernels.entries` tells them."""
+        """Return the entries of a matrix for one colour, and their lines and columns (`kernels.entries`)."""
         value, line, at = np.empty(values.size), np.empty(values.size, int), np.empty(values.size, int)
         count = kernels.entries(values, self.line, self.side, colours, colour, column, (value, line, at))
         return value[:count], line[:count], at[:count]
 
 
 class Equations(ABC):
-    """The equations of one step that was made, with its velocities and impulses held."""
+    """Equations of one step, at constant velocities and impulses."""
 
     parts: tuple[Part, ...]
     lines: list[slice]
@@ -75,17 +79,17 @@ class Equations(ABC):
         self.base = inputs_of(prepared, state, memory, h)
 
     def number(self, *sizes: int) -> IntArray:
-        """Lay out groups of so many lines; numbers of all lines."""
+        """Set groups of lines of these sizes; return the indices of all lines."""
         ends = np.cumsum([0, *sizes]).tolist()
         self.lines, self.size = [slice(*pair) for pair in pairwise(ends)], ends[-1]
         return np.arange(self.size)
 
     @abstractmethod
     def effects(self, given: Inputs) -> tuple[Array, ...]:
-        """How all parts change, each of shape (k, items, width)."""
+        """Return the changes of all parts, each of shape (k, items, width)."""
 
     def along(self, tangents: Mapping[str, Array]) -> Array:
-        """All lines along the columns of `tangents`, shape (size, k)."""
+        """Return the changes of all lines along the columns of `tangents`, shape (size, k)."""
         given = inputs_along(self.base, tangents)
         out = np.zeros((self.size, given.k))
         for part, value in zip(self.parts, self.effects(given), strict=True):
@@ -94,7 +98,7 @@ class Equations(ABC):
 
     @cached_property
     def near(self) -> IntArray:
-        """Each body, and those that forces join it to, -1 for no more [-], shape (n, any)."""
+        """Each body and the bodies connected to it by forces, padded with -1 [-], shape (n, any)."""
         forces = self.world.forces
         pairs = [table.body for table in (forces.springs, forces.dampers) if table is not None]
         pairs += [one.joints.body[[one.joint]] for one in forces.written if isinstance(one, JointEffort)]
@@ -108,7 +112,7 @@ class Equations(ABC):
 
     @cached_property
     def colour(self) -> IntArray:
-        """Colours of the bodies: other ones for two that one item depends on [-], shape (n,)."""
+        """Colours of the bodies, different for any two bodies on which one item depends [-], shape (n,)."""
         n = self.bodies.count
         apart: list[set[int]] = [set() for _ in range(n)]
         for table in {id(part.side): part.side for part in self.parts}.values():
@@ -123,10 +127,10 @@ class Equations(ABC):
         return colour
 
     def _bodies_of(self, name: str) -> IntArray | None:
-        """The body that each number of an input belongs to, -2 where it moves nothing [-], shape (size,);
-        None for those of no body.
+        """Return the body of each number of an input, -2 for numbers without effect [-], shape (size,).
 
-        Efforts belong to the first body of their joint, speeds of approach to that of their contact or stop.
+        Return None for inputs that belong to no body. Efforts belong to the first body of their joint,
+        approach speeds to a body of their contact or stop.
         """
         shapes, n, joints = self.world.shapes, self.bodies.count, self.world.joints
         pushed = np.where(self.bodies.row >= 0, np.arange(n), -2)
@@ -150,7 +154,9 @@ class Equations(ABC):
         return None
 
     def matrices(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """How all lines change with these inputs of so many numbers, (size, numbers), dense or sparse."""
+        """Return the derivatives of all lines by inputs of these sizes, each (size, numbers), dense or
+        sparse."""
+        # 1. The body and the colour of each number.
         ends = np.cumsum([0, *sizes.values()]).tolist()
         where = {name: slice(*pair) for name, pair in zip(sizes, pairwise(ends), strict=True)}
         body = np.full(ends[-1], -1)
@@ -158,16 +164,16 @@ class Equations(ABC):
             owner = self._bodies_of(name)
             if owner is not None:
                 body[of] = owner
-        found: list[tuple[Array, IntArray, IntArray]] = []
+        entries: list[tuple[Array, IntArray, IntArray]] = []
         most = max(1, ENTRIES // max(sum(part.line.size for part in self.parts), 1))
         colours = np.append(self.colour, (-2, -1))[body]
-        # 1. numbers that belong to no body, one by one; 2. those of the bodies of a colour together
+        # 2. Effects: numbers that belong to no body one by one, the bodies of each colour together.
         for colour in (-1, *range(int(self.colour.max(initial=-1)) + 1)):
-            mine = np.flatnonzero(colours == colour)
-            way = np.arange(mine.size) if colour < 0 else _within(body[mine])
-            for first in range(0, int(way.max(initial=-1)) + 1, most):
-                here = (way >= first) & (way < first + most)
-                number, along = mine[here], way[here] - first
+            numbers = np.flatnonzero(colours == colour)
+            direction = np.arange(numbers.size) if colour < 0 else _within(body[numbers])
+            for first in range(0, int(direction.max(initial=-1)) + 1, most):
+                chosen = (direction >= first) & (direction < first + most)
+                number, along = numbers[chosen], direction[chosen] - first
                 unit = np.zeros((ends[-1], int(along.max()) + 1))
                 unit[number, along] = 1.0
                 tangents = {name: unit[of] for name, of in where.items() if unit[of].any()}
@@ -175,19 +181,20 @@ class Equations(ABC):
                 column[body[number], along] = number
                 values = self.effects(inputs_along(self.base, tangents))
                 for part, value in zip(self.parts, values, strict=True):
-                    found.append(part.entries(value, self.colour, colour, column))
+                    entries.append(part.entries(value, self.colour, colour, column))
+        # 3. Matrices.
         shape = (self.size, ends[-1])
-        value, line, at = (np.concatenate(x) for x in zip(*found, strict=True)) if found else _NOTHING
+        value, line, at = (np.concatenate(x) for x in zip(*entries, strict=True)) if entries else _NOTHING
         if shape[0] * shape[1] <= DENSE:
             flat = np.bincount(line * shape[1] + at, value, shape[0] * shape[1])
-            whole: Any = flat.astype(float, copy=False).reshape(shape)
+            matrix: Any = flat.astype(float, copy=False).reshape(shape)
         else:
-            whole = sp.csc_array(sp.coo_array((value, (line, at)), shape=shape))
-        return {name: whole[:, of] for name, of in where.items()}
+            matrix = sp.csc_array(sp.coo_array((value, (line, at)), shape=shape))
+        return {name: matrix[:, of] for name, of in where.items()}
 
 
 class WorldDerivative(EffectsDerivative, StepDerivative):
-    """The derivative of a step of a world: effects of the inputs, and the scheme's answer to them."""
+    """Derivative of a step of a world: effects of the inputs, and the response to them."""
 
     def __init__(self, equations: Equations):
         self._equations = equations
@@ -198,7 +205,7 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
         self._whole: dict[str, dict[str, Array]] = {}
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of all of `of`, each of shape (size, k)."""
+        """Return the changes of all outputs, each of shape (size, k)."""
         k = max((x.shape[1] for x in tangents.values()), default=0)
         return self._along(tangents) if 0 < k <= FEW else super().forward(tangents)
 
@@ -209,7 +216,7 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
         return self._answered(self._equations.along(tangents))
 
     def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat."""
+        """Return the Jacobian, shape (size of `of`, size of `by`), both flattened."""
         if of not in self.of or by not in self.by or self._size(by) > 6 * self._equations.bodies.count:
             return super().jacobian(of, by)
         if by not in self._whole:
@@ -218,14 +225,14 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
 
     @single_threaded
     def _of_all(self, by: str) -> dict[str, Array]:
-        made = self._effects(TOGETHER if by in TOGETHER else (by,))[by]
-        return self._answered(made if isinstance(made, np.ndarray) else made.toarray())
+        effects = self._effects(TOGETHER if by in TOGETHER else (by,))[by]
+        return self._answered(effects if isinstance(effects, np.ndarray) else effects.toarray())
 
     def _size(self, by: str) -> int:
         return int(np.prod(self.by[by], dtype=int))
 
     def _effects(self, names: Iterable[str]) -> dict[str, Any]:
-        """Matrices of the effects of these inputs, those that are not there yet made together."""
+        """Return the matrices of the effects of inputs; missing ones are computed together."""
         missing = {name: self._size(name) for name in names if name not in self._matrices}
         if missing:
             self._matrices |= self._equations.matrices(missing)
@@ -233,7 +240,7 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
 
 
 def _within(owner: IntArray) -> IntArray:
-    """Which of the numbers of its owner each is [-], shape (size,)."""
+    """Index of each number among the numbers of its owner [-], shape (size,)."""
     order = np.argsort(owner, kind="stable")
     ordered, within = owner[order], np.empty(owner.size, np.int64)
     within[order] = np.arange(owner.size) - np.searchsorted(ordered, ordered)

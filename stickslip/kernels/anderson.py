@@ -1,14 +1,14 @@
-"""Anderson acceleration of sweeps, type II: the next start is a mix of the last sweeps.
+"""Anderson acceleration of sweeps, type II: each sweep starts from a mix of the last sweeps.
 
-A sweep takes x to g(x), with residual f = g - x. With the last m differences dF, dG of f and g as
-columns, gamma minimises |f - dF gamma| and the next start is P_K(g - dG gamma) (Anderson 1965; Walker
-& Ni 2011, (2.2) with beta = 1). Lengths are taken in r sqrt(W_ii), so that units do not matter.
-The least squares go through normal equations with unit diagonal and a small ridge.
+A sweep maps x to g(x), with residual f = g - x. With the last m differences of f and g as columns of dF and
+dG, gamma minimises |f - dF gamma| and the next sweep starts from P_K(g - dG gamma) (Anderson 1965; Walker
+& Ni 2011, (2.2) with beta = 1). Norms are those of sqrt(W_ii) r, which are independent of units. The
+least-squares problem is solved by normal equations with unit diagonal and a small ridge.
 
-Safeguard: where a mixed start makes |f|, the sweep's own residual, grow beyond `GROWTH` times the one
-before, the sweep goes back to where it was and the memory is emptied.
+Safeguard: if |f| after a mixed start exceeds `GROWTH` times the previous |f|, the iterate returns to the end
+of the previous sweep and the memory is emptied.
 
-The whole state is a `Memory`, so that a run can pause, be continued, or be taken over.
+The whole state is a `Memory`, so that a run can be paused and continued.
 """
 
 import math
@@ -21,32 +21,32 @@ from stickslip.kernels.jit import jit
 
 HELD, NEWEST, LENGTH, RESTARTS, SEEN = range(5)
 SLOTS = 5
-"""Columns held, place of the newest, |f| of the last sweep (negative: none yet), restarts made, and |f|
-when the judge was last asked (0: not yet)."""
+"""Size of `Memory.mix`: number of columns, index of the newest, |f| of the last sweep (negative before the
+first), number of restarts, and |f| at the last check of the residuals (0 before the first)."""
 GROWTH = 2.0
-"""Growth of |f| by one mixed start at which the memory is emptied."""
+"""Growth of |f| in one mixed start at which the memory is emptied [-]; heuristic."""
 RIDGE = 1e-7
-"""Added to the unit diagonal of the normal equations: columns that hardly differ are averaged."""
+"""Added to the unit diagonal of the normal equations, so that nearly equal columns are averaged [-]."""
 
 
 class Memory(NamedTuple):
-    """The last m sweeps over n components; m = 0 for sweeps that are not mixed."""
+    """Data of the last m sweeps over n components; m = 0 for sweeps without acceleration."""
 
     weight: Any
-    """Mean diagonal of W_ii, 1 where it is zero, in which lengths are taken [1/kg], shape (n,)."""
+    """Weights of the norm: mean diagonal of W_ii, 1 where it is zero [1/kg], shape (n,)."""
     mix: Any
-    """The numbers named above, shape (SLOTS,)."""
+    """State of the mixing, indexed by HELD to SEEN, shape (SLOTS,)."""
     gram: Any
     """dF' dF, shape (m, m)."""
     vectors: Any
-    """Rows dF, dG, then x, g and f of the last sweep [N s], shape (2 m + 3, n)."""
+    """Rows: m columns of dF, m of dG, then x, g and f of the last sweep [N s], shape (2 m + 3, n)."""
     work: Any
-    """Work of the least squares, shape (m + 2, m)."""
+    """Right-hand side, weights gamma and factor of the least squares, shape (m + 2, m)."""
 
 
 @jit
 def memory_of(problem, m):
-    """An empty `Memory` of m sweeps over a problem prepared for them (`sweeps.Swept`)."""
+    """Return an empty `Memory` of m sweeps for a prepared problem (`sweeps.Swept`)."""
     n, offset, local = problem.u_free.shape[0], problem.K.offset, problem.local
     weight, mix = np.empty(n), np.zeros(SLOTS)
     for i in range(offset.shape[0] - 1):
@@ -61,20 +61,20 @@ def memory_of(problem, m):
 
 @jit
 def no_memory():
-    """The `Memory` of sweeps that are not mixed."""
+    """Return the `Memory` of sweeps without acceleration."""
     nothing = np.empty((0, 0))
     return Memory(np.empty(0), np.zeros(SLOTS), nothing, nothing, nothing)
 
 
 @jit
 def forget(mix):
-    """Empty the memory: the next sweep starts from where r is."""
+    """Empty the memory, so that the next sweep starts from r."""
     mix[HELD], mix[NEWEST], mix[LENGTH] = 0.0, -1.0, -1.0
 
 
 @jit
 def dot(weight, a, b):
-    """Sum of weight a b, in four independent chains.   each (n,)."""
+    """Return sum_k weight_k a_k b_k, in four independent chains.   each (n,)."""
     n = a.shape[0]
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for k in range(0, n - 3, 4):
@@ -89,24 +89,26 @@ def dot(weight, a, b):
 
 @jit
 def least_squares(gram, m, held, newest, rhs, factor, gamma):
-    """gamma <- least squares over the columns held, by Cholesky; a column of zeros gets 0.
+    """gamma <- least-squares solution over the stored columns, by Cholesky; 0 for a zero column.
 
-    gram (m, m) of the columns by place, rhs, gamma (m,) by age, factor (m, m) work.
+    gram (m, m): dF' dF in storage order; rhs, gamma (m,) by age, newest first; factor (m, m) work.
     """
+    # 1. Cholesky factor of the normal matrix, scaled to unit diagonal, plus RIDGE.
     for a in range(held):
         i = (newest - a) % m
-        own = gram[i, i]
+        square = gram[i, i]
         gamma[a] = 0.0
         for b in range(a):
             j = (newest - b) % m
-            s = gram[i, j] / math.sqrt(own * gram[j, j]) if own > 0.0 and factor[b, b] > 0.0 else 0.0
+            s = gram[i, j] / math.sqrt(square * gram[j, j]) if square > 0.0 and factor[b, b] > 0.0 else 0.0
             for c in range(b):
                 s -= factor[a, c] * factor[b, c]
             factor[a, b] = s / factor[b, b] if factor[b, b] > 0.0 else 0.0
         pivot = 1.0 + RIDGE
         for c in range(a):
             pivot -= factor[a, c] * factor[a, c]
-        factor[a, a] = math.sqrt(pivot) if own > 0.0 and pivot > 0.0 else 0.0
+        factor[a, a] = math.sqrt(pivot) if square > 0.0 and pivot > 0.0 else 0.0
+    # 2. Forward and backward substitution.
     for a in range(held):
         i = (newest - a) % m
         if factor[a, a] > 0.0:
@@ -120,6 +122,7 @@ def least_squares(gram, m, held, newest, rhs, factor, gamma):
             for c in range(a + 1, held):
                 s -= factor[c, a] * gamma[c]
             gamma[a] = s / factor[a, a]
+    # 3. Scaling back.
     for a in range(held):
         i = (newest - a) % m
         if factor[a, a] > 0.0:
@@ -128,9 +131,9 @@ def least_squares(gram, m, held, newest, rhs, factor, gamma):
 
 @jit
 def start(project, K, memory, r):
-    """r, x <- where the next sweep starts, r holding the end of the last one.
+    """r, x <- start of the next sweep; r is the end of the last one on entry.
 
-    project: `cones.project`, or `cones.project_contacts` where all blocks are Coulomb contacts.
+    project: `cones.project`, or `cones.project_contacts` if all blocks are Coulomb contacts.
     """
     correlate(memory, memory.work[0])
     find_mix(memory)
@@ -139,7 +142,7 @@ def start(project, K, memory, r):
 
 @jit
 def correlate(memory, out):
-    """out[a] <- dF' f over the columns held, by age; of these components, if `memory` has a part of them."""
+    """out[a] <- dF' f over the stored columns, by age, summed over the components of `memory`."""
     weight, mix, gram, vectors, _ = memory
     m, newest = gram.shape[0], int(mix[NEWEST])
     for a in range(int(mix[HELD])):
@@ -148,14 +151,14 @@ def correlate(memory, out):
 
 @jit
 def find_mix(memory):
-    """The second row of work <- weights of the columns, from the products in the first."""
+    """work[1] <- weights gamma of the columns, from the products dF' f in work[0]."""
     mix, gram, work = memory.mix, memory.gram, memory.work
     least_squares(gram, gram.shape[0], int(mix[HELD]), int(mix[NEWEST]), work[0], work[2:], work[1])
 
 
 @jit
 def move_to_mix(project, K, memory, r):
-    """r, x <- the mix by the weights found, in K."""
+    """r, x <- P_K(r - dG gamma) with the weights of `find_mix`."""
     _, mix, gram, vectors, work = memory
     m, held, newest, gamma = gram.shape[0], int(mix[HELD]), int(mix[NEWEST]), work[1]
     for a in range(held):
@@ -172,9 +175,9 @@ def move_to_mix(project, K, memory, r):
 
 @jit
 def learn(memory, moved, r):
-    """Take note of the sweep from x to r: a new column, or back to the last g and an empty memory.
+    """Store the sweep from x to r as a new column; or, if |f| has grown too much, go back and restart.
 
-    Returns the squared way of r since the last sweep, at least `moved`, that of the sweep itself.
+    moved: squared change of r in the sweep. Return the larger of it and the squared change of g.
     """
     length = math.sqrt(square_of_step(memory, r))
     if grows(memory.mix, length):
@@ -191,7 +194,7 @@ def learn(memory, moved, r):
 
 @jit
 def square_of_step(memory, r):
-    """|r - x|² of the sweep from x to r; of these components, if `memory` has a part of them."""
+    """Return the weighted |r - x|² of the sweep from x to r, over the components of `memory`."""
     weight, x, square = memory.weight, memory.vectors[2 * memory.gram.shape[0]], 0.0
     for k in range(r.shape[0]):
         step = r[k] - x[k]
@@ -201,13 +204,13 @@ def square_of_step(memory, r):
 
 @jit
 def grows(mix, length):
-    """Whether a mixed start has made |f| grow too much."""
+    """Return whether a mixed start has made |f| = length grow by more than GROWTH."""
     return mix[HELD] > 0.0 and not length <= GROWTH * mix[LENGTH]
 
 
 @jit
 def go_back(memory, r):
-    """r <- the end of the sweep before."""
+    """r <- end of the previous sweep, g."""
     g = memory.vectors[2 * memory.gram.shape[0] + 1]
     for k in range(r.shape[0]):
         r[k] = g[k]
@@ -215,72 +218,77 @@ def go_back(memory, r):
 
 @jit
 def note_restart(mix):
-    """Empty the memory, and count that."""
+    """Empty the memory and count a restart."""
     mix[RESTARTS] += 1.0
     forget(mix)
 
 
 @jit
 def next_column(memory):
-    """Make the oldest column the newest, or take one more."""
+    """Advance to the next column: an unused one, or the oldest."""
     mix, m = memory.mix, memory.gram.shape[0]
     mix[HELD], mix[NEWEST] = min(mix[HELD] + 1.0, float(m)), float((int(mix[NEWEST]) + 1) % m)
 
 
 @jit
 def remember(memory, adds, r, out):
-    """The newest column, if one `adds`, then g and f <- those of the sweep from x to r; squared way of r
-    since the last sweep. out[a] <- dF_newest' dF, by age; of these components, where they are a part."""
+    """Write the newest column (if `adds`), g and f of the sweep from x to r; return the squared change of g.
+
+    out[a] <- dF_newest' dF by age, summed over the components of `memory`.
+    """
     weight, mix, gram, vectors, _ = memory
-    m, n, at, way = gram.shape[0], r.shape[0], int(mix[NEWEST]), 0.0
+    m, n, newest, change = gram.shape[0], r.shape[0], int(mix[NEWEST]), 0.0
     x, g, f = vectors[2 * m], vectors[2 * m + 1], vectors[2 * m + 2]
     if adds:
-        df, dg = vectors[at], vectors[m + at]
+        df, dg = vectors[newest], vectors[m + newest]
         for k in range(n):
             df[k] = r[k] - x[k] - f[k]
             dg[k] = r[k] - g[k]
-            way += dg[k] * dg[k]
+            change += dg[k] * dg[k]
         for a in range(int(mix[HELD])):
-            out[a] = dot(weight, df, vectors[(at - a) % m])
+            out[a] = dot(weight, df, vectors[(newest - a) % m])
     for k in range(n):
         g[k], f[k] = r[k], r[k] - x[k]
-    return way
+    return change
 
 
 @jit
 def note_column(memory, adds, length):
-    """Take over the products of the newest column in the first row of work, if one `adds`, and |f|."""
-    mix, gram, m, at = memory.mix, memory.gram, memory.gram.shape[0], int(memory.mix[NEWEST])
+    """Copy the products of the newest column from work[0] to `gram` (if `adds`), and store |f| = length."""
+    mix, gram, m, newest = memory.mix, memory.gram, memory.gram.shape[0], int(memory.mix[NEWEST])
     if adds:
         for a in range(int(mix[HELD])):
-            j = (at - a) % m
-            gram[at, j] = memory.work[0, a]
-            gram[j, at] = gram[at, j]
+            j = (newest - a) % m
+            gram[newest, j] = memory.work[0, a]
+            gram[j, newest] = gram[newest, j]
     mix[LENGTH] = length
 
 
 @jit
 def begin(mix):
-    """Set up a new solve."""
+    """Initialise the state of a new solve."""
     forget(mix)
     mix[RESTARTS], mix[SEEN] = 0.0, 0.0
 
 
 @jit
 def take_over(control, error, allowed, trial):
-    """Let accelerated sweeps follow plain ones, from an iterate of this error.
+    """Change the schedule from plain to accelerated sweeps, at an iterate of this error.
 
-    allowed: sweeps of the whole solve; trial: accelerated ones before it may be called too slow.
+    allowed: sweeps of the whole solve; trial: accelerated sweeps before the solve may end as SLOW.
     """
-    done = control[schedule.SWEEPS]
+    sweeps_done = control[schedule.SWEEPS]
     control[schedule.STATE], control[schedule.ALLOWED] = schedule.RUNNING, allowed
-    control[schedule.WORTH], control[schedule.TRIAL] = 0.0, done + trial
-    control[schedule.GAP], control[schedule.NEXT] = 2.0, done + 4.0
-    control[schedule.SINCE], control[schedule.ERROR_THEN] = done, error
+    control[schedule.WORTH], control[schedule.TRIAL] = 0.0, sweeps_done + trial
+    control[schedule.GAP], control[schedule.NEXT] = 2.0, sweeps_done + 4.0
+    control[schedule.SINCE], control[schedule.ERROR_THEN] = sweeps_done, error
 
 
 @jit
 def hurry(mix, tolerance, control):
-    """Ask the judge next if |f| has fallen by what the error has to: acceleration outruns its forecast."""
+    """Schedule a check of the residuals once |f| has dropped by the factor that the error needs.
+
+    The forecast of `schedule` from the past rate is too pessimistic for accelerated sweeps.
+    """
     if mix[SEEN] > 0.0 and control[schedule.ERROR] * mix[LENGTH] <= tolerance * mix[SEEN]:
         control[schedule.NEXT] = control[schedule.SWEEPS]

@@ -1,8 +1,8 @@
-"""Complementary bases of a box problem, one after the other.
+"""Enumeration of the complementary bases of a box problem.
 
-Every bounded unknown is at its lower bound, between its bounds, or at its upper bound; a basis says which.
-Those between them, and the free ones, solve A_II z_I = -(b_I + A_IN z_N); the basis holds a solution if
-they stay within their bounds and the values at the others have the right sign.
+A basis assigns to every bounded unknown one of three states: at its lower bound, between its bounds, or at
+its upper bound. The unknowns I between bounds and the free ones solve A_II z_I = -(b_I + A_IN z_N). The basis
+has a solution if z_I is within its bounds and A z + b has the right sign at the other unknowns.
 """
 
 import numpy as np
@@ -10,15 +10,17 @@ import numpy as np
 from stickslip.kernels.jit import jit
 
 NONE, HOLDS, SINGULAR = 0, 1, 2
-"""What `next_basis` has found: nothing, a basis that may hold a solution, one that may hold many."""
+"""Results of `next_basis`: no basis, a basis that may have a solution, a singular one that may have many."""
 FLAT = 1e-11
-"""Ratio of the smallest pivot to the largest below which a block is singular."""
+"""Ratio of the smallest to the largest pivot below which a block is singular [-]."""
 CLEAR = 1e-10
-"""Relative violation that no rounding explains in a well conditioned basis."""
+"""Relative violation that cannot be rounding in a well-conditioned basis [-]."""
 INCONSISTENT = 1e-9
-"""Share of the right side that equations of a singular block leave over when they contradict each other."""
+"""Residual of the equations of a singular block, over the right-hand side, above which they contradict
+[-]."""
 
 LOWER, INSIDE, UPPER = 0, 1, 2
+"""States of an unknown."""
 
 
 @jit
@@ -40,9 +42,9 @@ def place(index, lower, upper, state):
 
 @jit
 def eliminate(J, m):
-    """(rank, last pivot over first): complete pivoting of J[:m, :m] with right side J[:m, m], in place.
+    """Eliminate J[:m, :m] with right-hand side J[:m, m] in place, by complete pivoting.
 
-    Column j of the result belongs to unknown J[m, j].
+    Return (rank, last pivot over first). Column j of the result belongs to unknown J[m, j].
     """
     first = 0.0
     for j in range(m):
@@ -75,14 +77,15 @@ def eliminate(J, m):
 
 @jit
 def next_basis(A, b, lower, upper, index, last, state, z):
-    """(what, which): the next basis from `index` on, before `last`, that does not clearly fail.
+    """Return (result, index) of the next basis from `index` on, before `last`, that does not clearly fail.
 
-    A (n, n), scaled to entries of about 1; b, lower, upper, state, z (n,). state and z are those of the
-    basis that is found; z is its point where its block is regular.
+    A (n, n), scaled to entries of about 1; b, lower, upper, state, z (n,). state <- that of the basis; z <-
+    its point if its block is regular.
     """
     n = b.shape[0]
     J, inside = np.empty((n + 1, n + 1)), np.empty(n, np.int64)
     while index < last:
+        # 1. States, and z at the bounds.
         place(index, lower, upper, state)
         m = 0
         for i in range(n):
@@ -92,6 +95,7 @@ def next_basis(A, b, lower, upper, index, last, state, z):
                 m += 1
             else:
                 z[i] = lower[i] if state[i] == LOWER else upper[i]
+        # 2. The system A_II z_I = -(b_I + A_IN z_N) in J.
         load = 0.0
         for k in range(m):
             i = inside[k]
@@ -104,12 +108,13 @@ def next_basis(A, b, lower, upper, index, last, state, z):
             for e in range(m):
                 J[k, e] = A[i, inside[e]]
             J[k, m] = right
+        # 3. Consistency of a singular block, or bounds and signs of a regular one.
         rank, ratio = eliminate(J, m)
         if rank < m:
-            over = 0.0
+            residual = 0.0
             for k in range(rank, m):
-                over = max(over, abs(J[k, m]))
-            if over <= INCONSISTENT * load:
+                residual = max(residual, abs(J[k, m]))
+            if residual <= INCONSISTENT * load:
                 return SINGULAR, index
         elif _holds((A, b, lower, upper), J, inside[:m], ratio, state, z):
             return HOLDS, index
@@ -119,9 +124,9 @@ def next_basis(A, b, lower, upper, index, last, state, z):
 
 @jit
 def _holds(box, J, inside, ratio, state, z):
-    """Whether the point of a regular basis, put into z, is within bounds and signs up to rounding.
+    """z <- point of a regular basis; return whether it satisfies bounds and signs up to rounding.
 
-    box: A, b, lower, upper; inside (m,): its unknowns between bounds.
+    box: A, b, lower, upper; inside (m,): unknowns between their bounds.
     """
     (A, b, lower, upper), n, m = box, z.shape[0], inside.shape[0]
     share = CLEAR + (1e-14 / ratio if m > 0 else 0.0)

@@ -1,8 +1,8 @@
-"""Matrices in blocks: products with W as block rows, and with the contact blocks of bodies.
+"""Block matrices: W in block rows, and the rows of contacts over bodies.
 
-Block rows: offset (nb+1,) components of the blocks, row_start (nb+1,), column (nnzb,),
-data_start (nnzb+1,), data flat, each block row-major.
-Body blocks: bodies (nb, 2), -1 where a side is fixed; rows (n, 2, k), k velocities per body.
+Block rows: offset (nb + 1,) first components of the blocks, row_start (nb + 1,), column (nnzb,), data_start
+(nnzb + 1,), data flat, each block row by row.
+Rows over bodies: bodies (nb, 2), -1 for a fixed side; rows (n, 2, k), k velocities per body.
 """
 
 from typing import Any, NamedTuple
@@ -14,23 +14,23 @@ from stickslip.kernels.lines import add_lines
 
 
 class BlockW(NamedTuple):
-    """W in block rows along nb contacts, nnzb blocks stored, the diagonal ones always."""
+    """W in block rows, nb blocks wide, with nnzb stored blocks including all diagonal ones."""
 
     offset: Any
-    """First component of each block, and the total, shape (nb + 1,)."""
+    """First component of each block, then the number of components, shape (nb + 1,)."""
     row_start: Any
-    """First stored block of each block row, and the total, shape (nb + 1,)."""
+    """First stored block of each block row, then their number, shape (nb + 1,)."""
     column: Any
     """Block column of each stored block, shape (nnzb,)."""
     data_start: Any
-    """First number of each stored block, and the total, shape (nnzb + 1,)."""
+    """Position of each stored block in `data`, then the size of `data`, shape (nnzb + 1,)."""
     data: Any
-    """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
+    """Entries of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
 
 
 @jit
 def multiply(W, r, bias, u):
-    """u <- W r + bias.   r, bias, u (n,), u another array than r."""
+    """u <- W r + bias.   r, bias, u (n,); u and r are different arrays."""
     offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     for i in range(row_start.shape[0] - 1):
         a, d = offset[i], offset[i + 1] - offset[i]
@@ -69,7 +69,7 @@ def diagonal(W, out):
 
 @jit
 def fill(W, out):
-    """out (n n,) <- W row by row; it is 0 on entry."""
+    """out (n n,) <- W row by row; out must be 0 on entry."""
     offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     n = offset[-1]
     for i in range(row_start.shape[0] - 1):
@@ -83,19 +83,22 @@ def fill(W, out):
 
 @jit
 def csr_blocks(offset, indptr, indices, values):
-    """(row_start, column, data_start, data) of a CSR matrix, the diagonal always; duplicates are summed."""
+    """Return (row_start, column, data_start, data) of a CSR matrix, with all diagonal blocks.
+
+    Duplicate entries are summed.
+    """
     nb = offset.shape[0] - 1
     row_start, block_of = np.zeros(nb + 1, np.int64), np.empty(offset[nb], np.int64)
     for i in range(nb):
         block_of[offset[i] : offset[i + 1]] = i
-    # 1. the block columns of each block row, ascending
-    column, seen, at = np.empty(indices.shape[0] + nb, np.int64), np.full(nb, -1), 0
+    # 1. Block columns of each block row, ascending.
+    column, mark, at = np.empty(indices.shape[0] + nb, np.int64), np.full(nb, -1), 0
     for i in range(nb):
-        column[at], seen[i], at = i, i, at + 1
+        column[at], mark[i], at = i, i, at + 1
         for k in range(indptr[offset[i]], indptr[offset[i + 1]]):
             j = block_of[indices[k]]
-            if seen[j] != i:
-                column[at], seen[j], at = j, i, at + 1
+            if mark[j] != i:
+                column[at], mark[j], at = j, i, at + 1
         column[row_start[i] : at].sort()
         row_start[i + 1] = at
     column, data_start = column[:at].copy(), np.zeros(at + 1, np.int64)
@@ -103,34 +106,34 @@ def csr_blocks(offset, indptr, indices, values):
         for b in range(row_start[i], row_start[i + 1]):
             e = offset[column[b] + 1] - offset[column[b]]
             data_start[b + 1] = data_start[b] + (offset[i + 1] - offset[i]) * e
-    # 2. the entries in their blocks; seen: where those of this block row begin
+    # 2. Entries; mark[j]: position of block j of the present block row.
     data = np.zeros(data_start[at])
     for i in range(nb):
         for b in range(row_start[i], row_start[i + 1]):
-            seen[column[b]] = data_start[b]
+            mark[column[b]] = data_start[b]
         for row in range(offset[i], offset[i + 1]):
             for k in range(indptr[row], indptr[row + 1]):
                 c = indices[k]
                 j = block_of[c]
                 e = offset[j + 1] - offset[j]
-                data[seen[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+                data[mark[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
     return row_start, column, data_start, data
 
 
 @jit
 def dense_blocks(offset, matrix):
-    """(row_start, column, data_start, data) of a dense matrix, all-zero blocks left out."""
+    """Return (row_start, column, data_start, data) of a dense matrix, without zero off-diagonal blocks."""
     nb = offset.shape[0] - 1
-    row_start, kept = np.zeros(nb + 1, np.int64), np.zeros((nb, nb), np.bool_)
+    row_start, stored = np.zeros(nb + 1, np.int64), np.zeros((nb, nb), np.bool_)
     count = 0
     for i in range(nb):
         for j in range(nb):
-            found = i == j
+            is_stored = i == j
             for k in range(offset[i], offset[i + 1]):
                 for m in range(offset[j], offset[j + 1]):
-                    found = found or matrix[k, m] != 0.0
-            if found:
-                kept[i, j] = True
+                    is_stored = is_stored or matrix[k, m] != 0.0
+            if is_stored:
+                stored[i, j] = True
                 row_start[i + 1] += 1
                 count += (offset[i + 1] - offset[i]) * (offset[j + 1] - offset[j])
         row_start[i + 1] += row_start[i]
@@ -139,7 +142,7 @@ def dense_blocks(offset, matrix):
     b, at = 0, 0
     for i in range(nb):
         for j in range(nb):
-            if kept[i, j]:
+            if stored[i, j]:
                 column[b] = j
                 for k in range(offset[i], offset[i + 1]):
                     for m in range(offset[j], offset[j + 1]):
@@ -152,7 +155,7 @@ def dense_blocks(offset, matrix):
 
 @jit
 def block_entries(W, row, col, val):
-    """row, col, val <- W as triplets, block by block.   each (len(data),)."""
+    """row, col, val <- triplets of W, block by block.   each (len(data),)."""
     offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     at = 0
     for i in range(row_start.shape[0] - 1):
@@ -167,12 +170,12 @@ def block_entries(W, row, col, val):
 
 
 RIGID = 6
-"""Velocities of a rigid body. Loops over so many, a number that the compiler knows, take half the time."""
+"""Number of velocities of a rigid body. As a compile-time constant it halves the time of loops."""
 
 
 @jit
 def blocks_to_bodies(bodies, offset, rows, r, w):
-    """w <- sum over contacts of their rows times r: impulses on bodies.   w (bodies, k)."""
+    """w <- impulses on bodies: sum over contacts of their rows times r.   w (bodies, k)."""
     if w.shape[1] == RIGID:
         add_impulses(bodies, offset, rows, r, w, RIGID)
     else:
@@ -181,7 +184,7 @@ def blocks_to_bodies(bodies, offset, rows, r, w):
 
 @jit_inlined
 def add_impulses(bodies, offset, rows, r, w, size):
-    """`blocks_to_bodies` for bodies of `size` velocities."""
+    """Do the work of `blocks_to_bodies` for bodies of `size` velocities."""
     for b in range(w.shape[0]):
         for k in range(size):
             w[b, k] = 0.0
@@ -196,7 +199,7 @@ def add_impulses(bodies, offset, rows, r, w, size):
 
 @jit
 def bodies_to_blocks(bodies, offset, rows, w, bias, u):
-    """u <- rows of the contacts times the velocities of their bodies, plus bias.   u, bias (n,)."""
+    """u <- rows of the contacts times the velocities w of their bodies, plus bias.   u, bias (n,)."""
     if w.shape[1] == RIGID:
         add_velocities(bodies, offset, rows, w, bias, u, RIGID)
     else:
@@ -205,7 +208,7 @@ def bodies_to_blocks(bodies, offset, rows, w, bias, u):
 
 @jit_inlined
 def add_velocities(bodies, offset, rows, w, bias, u, size):
-    """`bodies_to_blocks` for bodies of `size` velocities."""
+    """Do the work of `bodies_to_blocks` for bodies of `size` velocities."""
     for i in range(bodies.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             s = bias[j]
@@ -231,7 +234,7 @@ def add_velocity(root, p, scaled, v):
 
 @jit
 def scale_rows(bodies, offset, rows, factor, out):
-    """out <- rows times the factor F of each body, where M^-1 = F F'.   factor (bodies, k, k)."""
+    """out <- rows times the factor F of each body, M^-1 = F F'.   factor (bodies, k, k)."""
     if rows.shape[2] == RIGID:
         multiply_rows(bodies, offset, rows, factor, out, RIGID)
     else:
@@ -240,7 +243,7 @@ def scale_rows(bodies, offset, rows, factor, out):
 
 @jit_inlined
 def multiply_rows(bodies, offset, rows, factor, out, size):
-    """`scale_rows` for bodies of `size` velocities."""
+    """Do the work of `scale_rows` for bodies of `size` velocities."""
     for i in range(bodies.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             for side in range(2):
@@ -255,7 +258,7 @@ def multiply_rows(bodies, offset, rows, factor, out, size):
 
 @jit
 def body_blocks(bodies, offset, rows):
-    """`BlockW` of W = rows rows' between blocks that share a body, the diagonal always; for few blocks."""
+    """Return the `BlockW` of W = rows rows', with blocks for contacts that share a body; for few contacts."""
     nb, n = offset.shape[0] - 1, rows.shape[0]
     row_start, column = np.zeros(nb + 1, np.int64), np.empty(nb * nb, np.int64)
     data_start, data, count, at = np.zeros(nb * nb + 1, np.int64), np.empty(n * n), 0, 0
@@ -286,7 +289,7 @@ def body_blocks(bodies, offset, rows):
 
 @jit
 def fill_from_bodies(bodies, offset, count, rows, out):
-    """out (n n,) <- W = rows rows' row by row.   rows (n, 2, k) over `count` bodies."""
+    """out (n n,) <- W = rows rows', row by row.   rows (n, 2, k), over `count` bodies."""
     n, k = rows.shape[0], rows.shape[2]
     # 1. Numbers of the bodies that take part.
     number, used = np.full(count, -1), 0

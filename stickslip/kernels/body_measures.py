@@ -1,4 +1,4 @@
-"""The judge's measures of impulses between bodies, from the problem and the impulses alone.
+"""Residuals of the judge for impulses between bodies, computed from the problem and the impulses only.
 
 M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks.
 """
@@ -12,11 +12,12 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.measures import relative
 
 AIM, ROUNDING = 1e-5, 1e-13
-"""A guess that is an answer already is swept until its error is below ROUNDING, unless it is better than the
-tolerance by AIM: taken as it stands in every step of a body at rest, its error would add up in velocities.
-With AIM near 1 steps would go back and forth for ever: a guess with the error a, taken, leaves the velocity
-a, and the next step, swept, takes that back with impulses that have the error a as the guess after it. With
-1e-4 a box at rest did so at 6e-13, every second step swept; with 1e-5 one step in five is."""
+"""Errors below which a guess is accepted without sweeps: AIM times the tolerance, or ROUNDING [-].
+
+A guess that merely satisfies the tolerance is still swept: accepted in every step of a body at rest, its
+error would accumulate in the velocities. With AIM near 1 the steps alternate: a guess accepted with error a
+leaves the velocity a, which the next step removes by sweeps, with impulses that are again a guess of error a.
+With 1e-4 every second step of a box at rest is swept, at an error of 6e-13; with 1e-5 one step in five."""
 
 
 class BodyProblem(NamedTuple):
@@ -35,22 +36,25 @@ class BodyProblem(NamedTuple):
     f: Any
     """Momentum without impulses [N s, N m s], shape (count, k)."""
     u_bias: Any
-    """Velocities of the contacts that bodies do not have [m/s], shape (n,)."""
+    """Velocities of the contacts other than H' v [m/s], shape (n,)."""
 
 
 @jit
-def tell_measures(problem, free, r, v, told):
-    """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
+def tell_measures(problem, free, r, v, report):
+    """report (MEASURES + 1,) <- measures of the judge for r (n,) and v (count, k), then the equilibrium.
+
+    Return u.
+    """
     measures, equilibrium, u = measure_free(problem, free, r, v)
     for k in range(residuals.MEASURES):
-        told[k] = measures[k]
-    told[residuals.MEASURES] = equilibrium
+        report[k] = measures[k]
+    report[residuals.MEASURES] = equilibrium
     return u
 
 
 @jit
 def velocities(problem, r):
-    """M^-1 (f + H r), shape (count, k)."""
+    """Return M^-1 (f + H r), shape (count, k)."""
     count, k = problem.f.shape
     v, pushed, scaled = np.zeros((count, k)), np.empty((count, k)), np.empty(k)
     blocks.blocks_to_bodies(problem.bodies, problem.K.offset, problem.rows, r, pushed)
@@ -62,21 +66,21 @@ def velocities(problem, r):
 
 
 class Unloaded(NamedTuple):
-    """A problem without impulses: what follows from its data alone, for sweeps and for the judge."""
+    """Free motion of a problem, and its W: quantities that do not depend on the impulses."""
 
     J: Any
     """H' F, shape (n, 2, k)."""
     diagonal: Any
-    """Of W = J J', shape (n,)."""
+    """Diagonal of W = J J', shape (n,)."""
     v: Any
-    """Velocities of the bodies, shape (count, k)."""
+    """Free velocities of the bodies, shape (count, k)."""
     u: Any
-    """Velocities of the contacts, shape (n,)."""
+    """Free velocities of the contacts, shape (n,)."""
 
 
 @jit
 def unloaded(problem):
-    """The `Unloaded` of a `BodyProblem`."""
+    """Return the `Unloaded` of a `BodyProblem`."""
     K, bodies, rows, _, root, f, u_bias = problem
     count, k = f.shape
     J, diagonal, v, u = (
@@ -99,29 +103,31 @@ def unloaded(problem):
 
 @jit
 def measure(K, bodies, rows, M, root, f, u_bias, r, v):
-    """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
+    """Return (measures, equilibrium, u) for r (n,) and v (count, k), computed from scratch."""
     problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
     return measure_free(problem, unloaded(problem), r, v)
 
 
 @jit
 def measure_free(problem, free, r, v):
-    """`measure` of a `BodyProblem`; free: its `Unloaded`."""
+    """Return (measures, equilibrium, u) of a `BodyProblem`, as `measure`; free: its `Unloaded`."""
     K, bodies, rows, _, _, f, u_bias = problem
-    pushed, u, own = np.empty(f.shape), np.empty(r.shape[0]), 0.0
+    pushed, u, own_squares = np.empty(f.shape), np.empty(r.shape[0]), 0.0
     blocks.blocks_to_bodies(bodies, K.offset, rows, r, pushed)
     sums = balance(problem, free.v, pushed, v, 0, f.shape[0])
     blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
     for j in range(r.shape[0]):
-        own += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
+        own_squares += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
     out = residuals.measure(K, residuals.EXACT, free.diagonal, r, u, free.u)
-    return out, equilibrium(sums, own), u
+    return out, equilibrium(sums, own_squares), u
 
 
 @jit
 def balance(problem, v_free, pushed, v, first, end):
-    """Sums over the bodies from `first` to `end`, shape (7,): squares of the errors of momenta and of
-    velocities, of M v, f, pushed = H r, of v, and of v_free."""
+    """Return sums of squares over the bodies from `first` to `end`, shape (7,).
+
+    They are those of the errors of momenta and of velocities, of M v, f, pushed = H r, v and v_free.
+    """
     M, root, f, k = problem.M, problem.root, problem.f, v.shape[1]
     total, scaled, moved, sums = np.empty(k), np.empty(k), np.empty(k), np.zeros(7)
     for b in range(first, end):
@@ -145,50 +151,53 @@ def balance(problem, v_free, pushed, v, first, end):
 
 
 @jit
-def equilibrium(sums, own):
-    """The measure of that name from the `balance` of all bodies, and the squares of W_ii r_i added up."""
-    largest, speed = max(sums[2], sums[3], sums[4]), max(sums[5], sums[6], own)
+def equilibrium(sums, own_squares):
+    """Return the relative error of M v = f + H r: the larger of those of momenta and of velocities.
+
+    sums: the `balance` of all bodies; own_squares: sum of (W_kk r_k)², an additional scale of the velocities.
+    """
+    largest, speed = max(sums[2], sums[3], sums[4]), max(sums[5], sums[6], own_squares)
     return max(relative(sums[0], largest), relative(sums[1], speed))
 
 
 @jit
-def worst(told):
-    """The largest of the relative measures."""
-    return max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
+def worst(report):
+    """Return the largest relative residual of a report."""
+    return max(report[residuals.NATURAL], report[residuals.SCALED], report[residuals.MEASURES])
 
 
 @jit
-def is_good(told, tolerance):
-    """Whether the judge takes an answer, and the equilibrium is one."""
-    return residuals.is_solved(told, tolerance) and told[residuals.MEASURES] <= tolerance
+def is_good(report, tolerance):
+    """Return whether a report is within the judge's bounds, including the equilibrium."""
+    return residuals.is_solved(report, tolerance) and report[residuals.MEASURES] <= tolerance
 
 
 class Guess(NamedTuple):
-    """Impulses to begin with, and what the judge says of them."""
+    """Initial impulses and the judge's residuals of them."""
 
     free: Any
-    """`Unloaded`, the problem without impulses."""
+    """Free motion of the problem, an `Unloaded`."""
     r: Any
-    """The impulses, in K [N s], shape (n,)."""
+    """Impulses, in K [N s], shape (n,)."""
     v: Any
     """Velocities of the bodies with them [m/s, rad/s], shape (count, k)."""
     u: Any
     """Velocities of the contacts [m/s], shape (n,)."""
     told: Any
-    """The judge's measures and the equilibrium [-], shape (MEASURES + 1,)."""
+    """Report: measures of the judge and the equilibrium [-], shape (MEASURES + 1,)."""
 
 
 @jit
 def measure_guess(problem, guess):
-    """A guess, projected on K, before the judge."""
-    r, told = np.empty(guess.shape[0]), np.empty(residuals.MEASURES + 1)
+    """Return the `Guess` from impulses `guess` (n,), projected on K."""
+    r, report = np.empty(guess.shape[0]), np.empty(residuals.MEASURES + 1)
     cones.project(problem.K, guess, r)
     v, free = velocities(problem, r), unloaded(problem)
-    u = tell_measures(problem, free, r, v, told)
-    return Guess(free, r, v, u, told)
+    u = tell_measures(problem, free, r, v, report)
+    return Guess(free, r, v, u, report)
 
 
 @jit
-def is_enough(told, tolerance):
-    """Whether an answer with these measures is taken as it is: see AIM."""
-    return is_good(told, tolerance) and worst(told) <= max(AIM * tolerance, min(ROUNDING, tolerance))
+def is_enough(report, tolerance):
+    """Return whether a guess with this report is accepted without sweeps (see AIM)."""
+    return is_good(report, tolerance) and worst(report) <= max(AIM * tolerance, min(ROUNDING, tolerance))

@@ -1,8 +1,8 @@
-"""Parts of what `body_measures.py` computes, for threads: contacts, or bodies, from `first` to `end`.
+"""Partial computations of `body_measures.py` for threads, over contacts or bodies from `first` to `end`.
 
-What acts on a body is added up over its contacts, in the order of the contacts (`touching`), so that threads
-never write to one body, and sums are those of one pass over all contacts. Every kernel works without the
-lock of the interpreter.
+The impulses on a body are summed over its contacts in the order of the contacts (`touching`). Threads thus
+never write to the same body, and sums equal those of one pass over all contacts. All kernels release the lock
+of the interpreter.
 """
 
 from typing import Any, NamedTuple
@@ -15,36 +15,36 @@ from stickslip.kernels.jit import jit, jit_without_lock
 
 
 class Touching(NamedTuple):
-    """The contacts of each body."""
+    """Contacts of each body, in compressed rows."""
 
     start: Any
-    """First in `side` of those of each body, and the number of all, shape (bodies + 1,)."""
+    """First entry of each body in `side`, then the number of entries, shape (bodies + 1,)."""
     side: Any
-    """2 i where contact i has the body first, 2 i + 1 where second, increasing for each body."""
+    """2 i if the body is the first of contact i, 2 i + 1 if it is the second, increasing for each body."""
 
 
 class Seen(NamedTuple):
-    """What the judge sees of some contacts before it knows what all others are like."""
+    """Sums and maxima of the judge over some contacts, to be combined with those of the others."""
 
     scales: Any
-    """Their `residuals.Metric`."""
+    """`residuals.Metric` of the contacts."""
     sums: Any
-    """Their `residuals.stop_sums`."""
+    """`residuals.stop_sums` of the contacts."""
     approach: Any
-    """Their `residuals.approach_sizes`."""
+    """`residuals.approach_sizes` of the contacts."""
     local: Any
-    """Their `residuals.local_sizes`."""
+    """`residuals.local_sizes` of the contacts."""
     units: Any
-    """Their `residuals.unit_measures`, shape (MEASURES,)."""
+    """`residuals.unit_measures` of the contacts, shape (MEASURES,)."""
     own: Any
-    """Squares of W_ii r_i, added up."""
+    """Sum of (W_kk r_k)²."""
     is_scaled: Any
-    """Whether W_ii > 0 at all of them, so that their scales follow from themselves."""
+    """Whether W_ii > 0 for all of the contacts, so that their scales do not depend on other contacts."""
 
 
 @jit_without_lock
 def touching(bodies, count):
-    """The `Touching` of contacts between `count` bodies.   bodies (nc, 2), -1 for a fixed side."""
+    """Return the `Touching` of contacts between `count` bodies.   bodies (nc, 2), -1 for a fixed side."""
     start = np.zeros(count + 1, np.int64)
     for i in range(bodies.shape[0]):
         for k in range(2):
@@ -64,7 +64,7 @@ def touching(bodies, count):
 
 @jit_without_lock
 def push(near, offset, rows, r, first, end, w):
-    """`blocks.blocks_to_bodies` for some bodies of six velocities.   near: the `Touching`."""
+    """w <- impulses on the bodies from first to end, of six velocities each.   near: the `Touching`."""
     for b in range(first, end):
         for k in range(RIGID):
             w[b, k] = 0.0
@@ -77,13 +77,13 @@ def push(near, offset, rows, r, first, end, w):
 
 @jit_without_lock
 def see(bodies, offset, rows, w, bias, first, end, u):
-    """`blocks.bodies_to_blocks` for some contacts."""
+    """u <- velocities of the contacts from first to end, by `blocks.bodies_to_blocks`."""
     blocks.bodies_to_blocks(bodies[first:end], offset[first : end + 1], rows, w, bias, u)
 
 
 @jit_without_lock
 def free_velocities(root, f, first, end, v):
-    """v <- M^-1 f of some bodies.   root (count, k, k), f, v (count, k)."""
+    """v <- M^-1 f of the bodies from first to end.   root (count, k, k), f, v (count, k)."""
     scaled = np.empty(f.shape[1])
     for b in range(first, end):
         for k in range(f.shape[1]):
@@ -93,9 +93,9 @@ def free_velocities(root, f, first, end, v):
 
 @jit_without_lock
 def unload(problem, first, end, free):
-    """`body_measures.unloaded` of some contacts, all of them Coulomb's in 3D.
+    """Write J, diagonal and u of `free` for the contacts from first to end, all 3D Coulomb contacts.
 
-    problem: a `BodyProblem`; free: its `Unloaded`, where v is there already.
+    problem: a `BodyProblem`; free: its `body_measures.Unloaded`, with v already computed.
     """
     part = slice(3 * first, 3 * end)
     bodies, offset = problem.bodies[first:end], problem.K.offset[: end - first + 1]
@@ -103,16 +103,16 @@ def unload(problem, first, end, free):
     blocks.scale_rows(bodies, offset, rows, problem.root, J)
     blocks.bodies_to_blocks(bodies, offset, rows, free.v, problem.u_bias[part], free.u[part])
     for j in range(J.shape[0]):
-        own = 0.0
+        total = 0.0
         for side in range(2):
             for m in range(J.shape[2]):
-                own += J[j, side, m] * J[j, side, m]
-        free.diagonal[3 * first + j] = own
+                total += J[j, side, m] * J[j, side, m]
+        free.diagonal[3 * first + j] = total
 
 
 @jit_without_lock
 def velocities(problem, near, r, first, end, v):
-    """`body_measures.velocities` of some bodies."""
+    """v <- M^-1 (f + H r) of the bodies from first to end."""
     pushed, scaled = np.empty(v.shape), np.empty(v.shape[1])
     push(near, problem.K.offset, problem.rows, r, first, end, pushed)
     for b in range(first, end):
@@ -124,7 +124,7 @@ def velocities(problem, near, r, first, end, v):
 
 @jit_without_lock
 def balance(problem, near, v_free, r, v, first, end):
-    """`body_measures.balance` of some bodies."""
+    """Return the `body_measures.balance` of the bodies from first to end."""
     pushed = np.empty(v.shape)
     push(near, problem.K.offset, problem.rows, r, first, end, pushed)
     return body_measures.balance(problem, v_free, pushed, v, first, end)
@@ -132,7 +132,7 @@ def balance(problem, near, v_free, r, v, first, end):
 
 @jit
 def part_of(K, first, end):
-    """Some of the blocks of a set, all of them Coulomb's contacts in 3D."""
+    """Return the set of the blocks from first to end of K, all 3D Coulomb contacts."""
     size = end - first
     return cones.Cones(
         K.kind[first:end], K.offset[: size + 1], K.lower[first:end], K.upper[first:end],
@@ -142,44 +142,49 @@ def part_of(K, first, end):
 
 @jit_without_lock
 def project(K, x, first, end, out):
-    """`cones.project_contacts` of some Coulomb contacts in 3D."""
+    """out <- P_K(x) of the 3D Coulomb contacts from first to end."""
     part = slice(3 * first, 3 * end)
     cones.project_contacts(part_of(K, first, end), x[part], out[part])
 
 
 @jit
 def point_of(problem, free, r, u, first, end):
-    """(set, diagonal of W, `residuals.Point`, work) of some contacts."""
+    """Return (set, diagonal of W, `residuals.Point`, work) of the contacts from first to end."""
     part = slice(3 * first, 3 * end)
-    at = residuals.Point(r[part], u[part], free.u[part])
-    work = np.empty(0), np.empty(0)  # for blocks of other kinds
-    return part_of(problem.K, first, end), free.diagonal[part], at, work
+    point = residuals.Point(r[part], u[part], free.u[part])
+    work = np.empty(0), np.empty(0)  # needed by blocks of other kinds only
+    return part_of(problem.K, first, end), free.diagonal[part], point, work
 
 
 @jit_without_lock
 def look(problem, free, r, v, first, end, u):
-    """The `Seen` of some Coulomb contacts in 3D; u <- their velocities."""
+    """Return the `Seen` of the 3D Coulomb contacts from first to end; u <- their velocities."""
     see(problem.bodies, problem.K.offset, problem.rows, v, problem.u_bias, first, end, u)
-    K, diagonal, at, work = point_of(problem, free, r, u, first, end)
-    scales, units, is_scaled, own = residuals.metric(K, diagonal), np.zeros(residuals.MEASURES), True, 0.0
+    K, diagonal, point, work = point_of(problem, free, r, u, first, end)
+    scales, units, is_scaled, own_squares = (
+        residuals.metric(K, diagonal),
+        np.zeros(residuals.MEASURES),
+        True,
+        0.0,
+    )
     for i in range(end - first):
         is_scaled = is_scaled and diagonal[3 * i] + diagonal[3 * i + 1] + diagonal[3 * i + 2] > 0.0
     for k in range(diagonal.shape[0]):
-        own += (diagonal[k] * at.r[k]) * (diagonal[k] * at.r[k])
-    residuals.unit_measures(K, residuals.EXACT, at, work, units)
+        own_squares += (diagonal[k] * point.r[k]) * (diagonal[k] * point.r[k])
+    residuals.unit_measures(K, residuals.EXACT, point, work, units)
     return Seen(
-        scales, residuals.stop_sums(contact_law.no_map, K, scales, residuals.EXACT, at, work),
-        residuals.approach_sizes(K, diagonal, at), residuals.local_sizes(K, scales, diagonal, at), units, own,
-        is_scaled,
+        scales, residuals.stop_sums(contact_law.no_map, K, scales, residuals.EXACT, point, work),
+        residuals.approach_sizes(K, diagonal, point), residuals.local_sizes(K, scales, diagonal, point),
+        units, own_squares, is_scaled,
     )  # fmt: skip
 
 
 @jit_without_lock
 def single(problem, free, scales, approach, local, r, u, first, end):
-    """(speed, error): `residuals.closing` and `residuals.largest_local` of some contacts.
+    """Return `residuals.closing` and `residuals.largest_local` of the contacts from first to end.
 
-    approach, local: the sizes of all contacts, as `Seen` has them of some.
+    approach, local: `residuals.approach_sizes` and `residuals.local_sizes` of all contacts.
     """
-    K, diagonal, at, work = point_of(problem, free, r, u, first, end)
-    closing = residuals.closing(K, diagonal, at, approach)
-    return closing, residuals.largest_local(contact_law.no_map, K, scales, at, work, local)
+    K, diagonal, point, work = point_of(problem, free, r, u, first, end)
+    closing = residuals.closing(K, diagonal, point, approach)
+    return closing, residuals.largest_local(contact_law.no_map, K, scales, point, work, local)

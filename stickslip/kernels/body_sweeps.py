@@ -1,6 +1,6 @@
-"""Sweeps without W: the velocities of the bodies are kept, in mass-scaled form; see also `sweeps.py`.
+"""Gauss-Seidel sweeps without W, on the mass-scaled velocities of the bodies, by the loop of `sweeps.py`.
 
-W = J J'. With w = J' r kept up to date, u_i = J_i w + u_free_i; after contact i is solved,
+W = J J'. The sweeps store w = J' r: u_i = J_i w + u_free_i, and after the local solve of contact i,
 w += J_i' (r_i - r_i_old).
 """
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels import blocks, cones, contact_law, sweeps
-from stickslip.kernels import local as one
+from stickslip.kernels import local as local_solver
 from stickslip.kernels.jit import jit
 
 
 class BodyW(NamedTuple):
-    """W = J J' over bodies of k velocities; a last body stands for what is fixed, and never moves."""
+    """W = J J' over bodies of k velocities; an additional last body, at rest, represents fixed sides."""
 
     bodies: Any
     """Bodies of each contact, shape (nb, 2)."""
@@ -24,19 +24,20 @@ class BodyW(NamedTuple):
     """J' r, shape (bodies + 1, k)."""
     isotropic: Any
     """1/W_NN and 1/W_TT [kg] of 3D Coulomb contacts with W_ii = diag(W_NN, W_TT, W_TT), such as those of
-    spheres, whose solve needs nothing else; zero for all others, shape (nb, 2)."""
+    spheres, for `local.isotropic3`; zero for all others, shape (nb, 2)."""
 
 
 @jit
 def sweep_coulomb3(problem, work, r):
-    """One sweep over 3D Coulomb contacts between bodies of six velocities; squared change of r.
+    """Make one sweep over 3D Coulomb contacts between rigid bodies; return the squared change of r.
 
-    Sums in short chains: the processor waits for the longest.
+    Sums are split into short independent chains, since the longest dependent chain limits the speed.
     """
     bodies, rows, w, isotropic = problem.W
     local, coefficient, u_free, kappa = problem.local, problem.K.coefficient, problem.u_free, work.kappa
     moved = 0.0
     for i in range(bodies.shape[0]):
+        # 1. u_i = u_free_i + J_i w.
         a, b, c = 3 * i, bodies[i, 0], bodies[i, 1]
         u0, u1, u2 = u_free[a], u_free[a + 1], u_free[a + 2]
         x0, x1, x2, y0, y1, y2, z0, z1, z2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -55,9 +56,10 @@ def sweep_coulomb3(problem, work, r):
             y2 += rows[a + 2, 1, k] * v_other
             z2 += rows[a + 2, 1, 3 + k] * spin_other
         u0, u1, u2 = u0 + x0 + (y0 + z0), u1 + x1 + (y1 + z1), u2 + x2 + (y2 + z2)
+        # 2. Local solve.
         r0, r1, r2 = r[a], r[a + 1], r[a + 2]
         if isotropic[i, 0] > 0.0:
-            n, t1, t2 = one.isotropic3(
+            n, t1, t2 = local_solver.isotropic3(
                 isotropic[i, 0], isotropic[i, 1], coefficient[i], r0, r1, r2, u0, u1, u2
             )
         else:
@@ -65,7 +67,8 @@ def sweep_coulomb3(problem, work, r):
             q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
             q1 = u1 - (local[at + 3] * r0 + local[at + 4] * r1 + local[at + 5] * r2)
             q2 = u2 - (local[at + 6] * r0 + local[at + 7] * r1 + local[at + 8] * r2)
-            n, t1, t2, kappa[i] = one.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
+            n, t1, t2, kappa[i] = local_solver.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
+        # 3. w += J_i' (r_i - r_i_old).
         d0, d1, d2 = n - r0, t1 - r1, t2 - r2
         change = d0 * d0 + d1 * d1 + d2 * d2
         if change == 0.0:
@@ -80,13 +83,14 @@ def sweep_coulomb3(problem, work, r):
 
 @jit
 def sweep(problem, work, r):
-    """One sweep over blocks of any kind; squared change of r."""
+    """Make one sweep over blocks of any kind; return the squared change of r."""
     K, local, local_start, omega, u_free = (
         problem.K, problem.local, problem.local_start, problem.omega, problem.u_free,
     )  # fmt: skip
     bodies, rows, w, _ = problem.W
     q, old, out, offset, moved = work.bench[0], work.bench[1], work.bench[2], K.offset, 0.0
     for i in range(bodies.shape[0]):
+        # 1. q_i = u_free_i + J_i w - W_ii r_i.
         a, d, at, b, c = offset[i], offset[i + 1] - offset[i], local_start[i], bodies[i, 0], bodies[i, 1]
         for k in range(d):
             old[k] = r[a + k]
@@ -97,7 +101,8 @@ def sweep(problem, work, r):
             for m in range(d):
                 s -= local[at + k * d + m] * old[m]
             q[k] = s
-        one.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
+        # 2. Local solve, relaxation, w += J_i' (r_i - r_i_old).
+        local_solver.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
         if omega != 1.0:
             sweeps.relax(i, K, omega, old, out, work.vectors[1])
         for k in range(d):
@@ -114,7 +119,7 @@ def sweep(problem, work, r):
 
 @jit
 def follow(problem, r):
-    """w <- J' r afresh, where r has jumped, and so that rounding does not pile up in w."""
+    """w <- J' r, after r has changed outside a sweep, and to discard the rounding errors of updates of w."""
     blocks.blocks_to_bodies(problem.W.bodies, problem.K.offset, problem.W.rows, r, problem.W.w)
 
 
@@ -126,8 +131,8 @@ def velocities(problem, r, u):
 
 
 @jit
-def own_blocks(W, offset, local, local_start, diagonal):
-    """local, diagonal <- W_ii = J_i J_i' of each block at its place, and the diagonal of W (n,)."""
+def diagonal_blocks(W, offset, local, local_start, diagonal):
+    """local, diagonal <- W_ii = J_i J_i' of each block at its position, and the diagonal of W (n,)."""
     rows = W.rows
     for i in range(offset.shape[0] - 1):
         a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
@@ -145,35 +150,35 @@ def own_blocks(W, offset, local, local_start, diagonal):
 
 @jit
 def over_bodies(bodies, rows, count):
-    """The `BodyW` of rows over so many bodies, -1 in `bodies` for a fixed side; w = 0."""
-    moved = np.empty(bodies.shape, np.int64)
+    """Return the `BodyW` of rows over `count` bodies, with w = 0; bodies (nb, 2) has -1 for a fixed side."""
+    body_index = np.empty(bodies.shape, np.int64)
     for i in range(bodies.shape[0]):
         for side in range(2):
-            moved[i, side] = bodies[i, side] if bodies[i, side] >= 0 else count
-    return BodyW(moved, rows, np.zeros((count + 1, rows.shape[2])), np.zeros((bodies.shape[0], 2)))
+            body_index[i, side] = bodies[i, side] if bodies[i, side] >= 0 else count
+    return BodyW(body_index, rows, np.zeros((count + 1, rows.shape[2])), np.zeros((bodies.shape[0], 2)))
 
 
 @jit
 def prepare(K, W, u_free, omega):
-    """(problem, work) of sweeps over blocks of any kind."""
-    return sweeps.prepare(own_blocks, K, W, u_free, omega)
+    """Return (problem, work) of sweeps over blocks of any kind."""
+    return sweeps.prepare(diagonal_blocks, K, W, u_free, omega)
 
 
 @jit
 def prepare_coulomb3(K, W, u_free, omega):
-    """(problem, work) of sweeps over 3D Coulomb contacts; omega is not read."""
-    problem, work = sweeps.prepare_coulomb(own_blocks, K, W, u_free)
+    """Return (problem, work) of sweeps over 3D Coulomb contacts; omega is not read."""
+    problem, work = sweeps.prepare_coulomb(diagonal_blocks, K, W, u_free)
     local = problem.local
     for i in range(K.kind.shape[0]):
         at = problem.local_start[i]
-        if local[at + 15] == one.ISOTROPIC:
+        if local[at + 15] == local_solver.ISOTROPIC:
             W.isotropic[i, 0], W.isotropic[i, 1] = local[at + 9], local[at + 14]
     return problem, work
 
 
 @jit
 def run(problem, work, memory, tolerance, budget, course):
-    """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
+    """Call `sweeps.run` for blocks of any kind; course: r, best, control and history."""
     r, best, control, history = course
     sweeps.run(
         sweep, velocities, follow, contact_law.natural_map, cones.project,
@@ -183,7 +188,7 @@ def run(problem, work, memory, tolerance, budget, course):
 
 @jit
 def run_coulomb3(problem, work, memory, tolerance, budget, course):
-    """`sweeps.run` over 3D Coulomb contacts between bodies of six velocities."""
+    """Call `sweeps.run` for 3D Coulomb contacts between bodies of six velocities."""
     r, best, control, history = course
     sweeps.run(
         sweep_coulomb3, velocities, follow, contact_law.no_map, cones.project_contacts,

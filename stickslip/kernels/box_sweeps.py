@@ -1,14 +1,14 @@
-"""Sweeps of projected Gauss-Seidel over the rows of a box problem."""
+"""Projected Gauss-Seidel (PSOR) sweeps over the rows of a box problem."""
 
 from stickslip.kernels.jit import jit
 
 
 @jit
 def sweep(A, b, bounds, omega, symmetric, count, z):
-    """z <- P(z - omega (A z + b) / diag A), row by row, `count` times; back again as well if symmetric.
+    """z <- P(z - omega (A z + b) / diag A), row by row, in `count` sweeps, forward and back if symmetric.
 
-    A: row_start (n + 1,), column, data (nnz,) of its rows, and its diagonal; bounds: lower, upper; all other
-    vectors (n,). Rows of zero diagonal stand still.
+    A: (row_start (n + 1,), column, data (nnz,), diagonal) of its rows; bounds: (lower, upper); all other
+    vectors (n,). Components with a zero diagonal are not changed.
     """
     (row_start, column, data, diagonal), (lower, upper), n = A, bounds, b.shape[0]
     for _ in range(count):

@@ -1,13 +1,12 @@
-"""Users' compiled functions inside compiled steps: an address, and a call through it.
+"""Calls of users' compiled functions from compiled steps, by address.
 
-Whatever a user's function takes and returns, its adapter has one form: (t, a, b, z, out) with pointers to
-numbers. So a kernel that calls users' functions is compiled once for all models and kept on disk; only
-the adapters, a few lines each, are compiled in every process.
+For each function there is an adapter of the same form, (t, a, b, z, out) with pointers to numbers, whatever
+the function takes and returns. A kernel that calls users' functions is thus compiled once for all models and
+cached on disk; only the adapters, a few lines each, are compiled in every process.
 
-A value counts only if the function has written it: the output is NaN before every call, and NaN after it sets
-the flag `stop`, on which the caller gives up the step. So a function that raises, or whose call never
-arrives, cannot pass off what was in memory before as its value. The same flag is set by a handler of
-signals (`interrupts.py`).
+The output is set to NaN before every call. NaN after the call sets the flag `stop`, and the caller discards
+the step. Old contents of memory thus cannot be taken for the value of a function that raises. Signal handlers
+(`interrupts.py`) set the same flag.
 """
 
 import math
@@ -21,9 +20,9 @@ from stickslip.compilation import JIT
 from stickslip.kernels.jit import jit
 
 STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
-"""Relative step of central differences, as `systems/derivatives.py` has it."""
+"""Relative step of central differences, as in `systems/derivatives.py`."""
 VALUE = -1
-"""In the place of an argument's number: the function itself, not a derivative."""
+"""Value of `derivative` in `adapter` for the function itself."""
 
 if JIT:
     import numba
@@ -38,7 +37,7 @@ if JIT:
 
     @intrinsic
     def _call(typingctx, address, t, a, b, z, out):  # type: ignore[no-untyped-def]
-        """Call the adapter at `address`; a, b, z, out are addresses of numbers."""
+        """Call the adapter at `address`; a, b, z, out: addresses of numbers."""
 
         def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
             number = ir.DoubleType()
@@ -63,8 +62,10 @@ if JIT:
         return types.none(types.int64), generate
 
     def function_at(arguments: str) -> Any:
-        """What gives kernels a function that `jit.handed` compiled for such arguments, from its address: a
-        number is read at once, where Numba asks a function that is an argument for its address in Python."""
+        """Return an intrinsic that makes a function of `jit.handed`, of these arguments, from its address.
+
+        Passing an address is faster than a function, whose address Numba reads through Python in every call.
+        """
         kinds = {"f": types.float64[::1], "i": types.int64[::1], "x": types.float64}
         kind: Any = types.FunctionType(types.void(*(kinds[letter] for letter in arguments)))  # type: ignore[attr-defined]
 
@@ -88,19 +89,19 @@ else:
     _call_plain = _call  # type: ignore[assignment]
 
     def function_at(arguments: str) -> Any:
-        """Nothing to call without compilation."""
+        """Return a function that raises NotImplementedError: calls by address need compilation."""
         return _call
 
 
 STOP, SIGNALS = 0, 1
-"""Places in `stop`: whether to stop; address of the function that runs handlers of signals, 0 for none."""
+"""Indices of `stop`: whether to stop; address of the function that runs signal handlers, 0 for none."""
 
 
 @jit
 def call(address, t, a, b, z, stop, out):  # type: ignore[no-untyped-def]
-    """out <- the function at `address` at (t, a, b, z); NaN where it fails, and `stop` is set then.
+    """out <- value of the function at `address` at (t, a, b, z); if it fails, NaN, and `stop` is set.
 
-    a, b, z, out contiguous vectors; stop (2,). After a failure no function is called any more.
+    a, b, z, out contiguous vectors; stop (2,). Once `stop` is set, no function is called.
     """
     for k in range(out.shape[0]):
         out[k] = math.nan
@@ -114,7 +115,7 @@ def call(address, t, a, b, z, stop, out):  # type: ignore[no-untyped-def]
 
 @jit
 def is_stopped(stop):  # type: ignore[no-untyped-def]
-    """Whether to stop, asked once a step: handlers of signals that have arrived run now.   stop (2,)."""
+    """Run the handlers of pending signals and return whether to stop; called once per step.   stop (2,)."""
     if stop[SIGNALS] != 0:
         _call_plain(stop[SIGNALS])
     return stop[STOP] != 0
@@ -125,10 +126,10 @@ def adapter(
     function: Callable[..., Any], uniform: Callable[[Callable[..., Any]], Callable[..., Any]],
     sizes: tuple[int, int, int], shape: tuple[int, ...], derivative: int = VALUE,
 ) -> Any:  # fmt: skip
-    """`function` as `call` takes it, at its `.address`; None where Numba cannot make it so.
+    """Return the adapter of `function`, with its address in `.address`; None if Numba cannot compile it.
 
-    function: Numba's, of some arguments; `uniform` makes it one of all four (t, a, b, z); sizes of a, b, z;
-    shape of its value. derivative: 0 to 3 for the derivative by t, a, b or z, by central differences.
+    function: a Numba function of some arguments; uniform: makes it one of all four (t, a, b, z); sizes: of a,
+    b, z; shape: of its value. derivative: 0 to 3 for the derivative by t, a, b or z, by central differences.
     """
     if not JIT:
         return None
@@ -143,12 +144,15 @@ def adapter(
 
 
 def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Any:
-    """out <- function(t, a, b, z) as a compiled function of arrays; NaN where it raises or does not fit."""
-    chosen = numba.njit(error_model="numpy")(uniform(function))
+    """Return a compiled function that writes the value to out, NaN if it raises or has another shape.
+
+    The return type of the function (number, vector, matrix, other) selects the code.
+    """
+    callee = numba.njit(error_model="numpy")(uniform(function))
     vector = types.float64[::1]
-    chosen.compile((types.float64, vector, vector, vector))
-    made: Any = next(iter(chosen.overloads.values()))
-    returned = made.signature.return_type
+    callee.compile((types.float64, vector, vector, vector))
+    compiled: Any = next(iter(callee.overloads.values()))
+    returned = compiled.signature.return_type
     total, row = math.prod(shape), len(shape) == 2 and shape[0] == 1
 
     if isinstance(returned, types.Number):
@@ -156,31 +160,31 @@ def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tupl
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
             out[0] = np.nan
             if total == 1:
-                out[0] = chosen(t, a, b, z)
+                out[0] = callee(t, a, b, z)
 
     elif isinstance(returned, types.Array) and returned.ndim == 1:
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = chosen(t, a, b, z)
-            fits = given.shape[0] == total and (row or len(shape) == 1)
+            result = callee(t, a, b, z)
+            fits = result.shape[0] == total and (row or len(shape) == 1)
             for k in range(total):
-                out[k] = given[k] if fits else np.nan
+                out[k] = result[k] if fits else np.nan
 
     elif isinstance(returned, types.Array) and returned.ndim == 2:
         rows, columns = shape if len(shape) == 2 else (1, 1)
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = chosen(t, a, b, z)
-            fits = given.shape[0] == rows and given.shape[1] == columns and rows * columns == total
+            result = callee(t, a, b, z)
+            fits = result.shape[0] == rows and result.shape[1] == columns and rows * columns == total
             for k in range(total):
-                out[k] = given[k // columns, k % columns] if fits else np.nan
+                out[k] = result[k // columns, k % columns] if fits else np.nan
 
     else:
 
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
-            given = np.asarray(chosen(t, a, b, z))
-            fits = given.shape == shape or (given.ndim < 2 and row and given.size == total)
-            for k, number in enumerate(given.flat):
+            result = np.asarray(callee(t, a, b, z))
+            fits = result.shape == shape or (result.ndim < 2 and row and result.size == total)
+            for k, number in enumerate(result.flat):
                 if k < total:
                     out[k] = number if fits else np.nan
 
@@ -199,7 +203,7 @@ def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tupl
 
 
 def _plain(value: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Callable[..., None]:
-    """`value`, taking pointers."""
+    """Return `value` as a function of pointers."""
     total = math.prod(shape)
     na, nb, nz = sizes
 
@@ -212,15 +216,18 @@ def _plain(value: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> C
 def _slopes(
     value: Any, which: int, sizes: tuple[int, int, int], shape: tuple[int, ...]
 ) -> Callable[..., None]:
-    """Its derivative by one argument, row by row, as `systems/derivatives.py` has it; taking pointers."""
-    rows, moved = math.prod(shape), (1, *sizes)[which]
+    """Return the derivative of `value` by one argument, row by row, as a function of pointers.
+
+    The formula is that of `systems/derivatives.py`.
+    """
+    rows, columns = math.prod(shape), (1, *sizes)[which]
     na, nb, nz = sizes
 
     def slopes(t, pa, pb, pz, out):  # type: ignore[no-untyped-def]
         a, b, z = numba.carray(pa, na).copy(), numba.carray(pb, nb).copy(), numba.carray(pz, nz).copy()
         up, down = np.empty(rows), np.empty(rows)
         argument = np.array([t]) if which == 0 else (a if which == 1 else (b if which == 2 else z))
-        for j in range(moved):
+        for j in range(columns):
             x = argument[j]
             step = STEP * max(1.0, abs(x))
             argument[j] = x + step
@@ -229,6 +236,6 @@ def _slopes(
             value(argument[0] if which == 0 else t, a, b, z, down)
             argument[j] = x
             for i in range(rows):
-                out[i * moved + j] = (up[i] - down[i]) / ((x + step) - (x - step))
+                out[i * columns + j] = (up[i] - down[i]) / ((x + step) - (x - step))
 
     return slopes

@@ -1,9 +1,9 @@
-"""Interior point on contacts split into second-order cones: what is done cone by cone.
+"""Interior-point method for contacts split into second-order cones: operations cone by cone.
 
-Entry q of the cones belongs to component place[q] of r: z = sign r[place] + constant in the cones, and
+Entry q of the cones belongs to component place[q] of r: z = sign r[place] + constant is in the cones, and
 u = J y with J' r = sign r[place], so J y sums sign y over the entries of a component (`Split`). Kernels take
-a `Split` and a `Scaling` as plain tuples, which Numba recognises sooner.
-Nguyen 2021, (1.18) for the unscaled matrices, (1.31) for those scaled after Nesterov and Todd.
+a `Split` and a `Scaling` as plain tuples, which Numba recognises faster.
+Nguyen 2021: (1.18) for the unscaled matrices, (1.31) for Nesterov-Todd scaling.
 """
 
 import math
@@ -15,44 +15,44 @@ from stickslip.kernels import jordan
 from stickslip.kernels.jit import jit
 
 PLAIN, BY_POINT, BY_F = 0, 1, 2
-"""Scaling: none, by Q_p, by F."""
+"""Scaling of Newton's equation: none, Nesterov-Todd by Q_p, Nesterov-Todd by F."""
 NO_SHIFT, OF_Y, OF_U = 0, 1, 2
-"""What the shift depends on in Newton's equation."""
+"""Variable on which the shift depends in Newton's equation: none, y, or u."""
 
 
 class Split(NamedTuple):
-    """The cones of a product set, as `solvers/cone_split.py` makes them; n components of r are unknown."""
+    """The cones of a product set (`solvers/cone_split.py`); n components of r are unknown."""
 
     kept: Any
-    """Components of r that are unknown; the others are held fixed [-], shape (n,)."""
+    """Unknown components of r; the others are fixed [-], shape (n,)."""
     fixed: Any
-    """r where it is held fixed, 0 elsewhere [N s], shape (size of K,)."""
+    """Fixed components of r, 0 elsewhere [N s], shape (size of K,)."""
     unit: Any
     """D of the unknown components: divides r, multiplies u [-, m], shape (n,)."""
     offset: Any
-    """First unknown of each contact that has any, and the total [-], shape (contacts + 1,)."""
+    """First unknown of each contact with unknowns, then their number [-], shape (contacts + 1,)."""
     block: Any
     """Block of K of each of these contacts [-], shape (contacts,)."""
     cone_start: Any
-    """First cone of each contact, and their number [-], shape (contacts + 1,)."""
+    """First cone of each contact, then the number of cones [-], shape (contacts + 1,)."""
     start: Any
     """First entry of each cone [-], shape (cones,)."""
     size: Any
-    """Entries of each cone [-], shape (cones,)."""
+    """Number of entries of each cone [-], shape (cones,)."""
     group: Any
-    """Which group of its contact a cone is, 0 the first [-], shape (cones,)."""
+    """Index of the group of each cone in its contact, from 0 [-], shape (cones,)."""
     place: Any
     """Unknown of each entry [-], shape (entries,)."""
     sign: Any
-    """z = sign r + constant [-], shape (entries,)."""
+    """Sign in z = sign r + constant [-], shape (entries,)."""
     constant: Any
-    """The bound in z [N s], shape (entries,)."""
+    """Constant in z, from a bound [N s], shape (entries,)."""
     shifted: Any
     """1 for contacts with De Saxcé's shift, 0 for the others [-], shape (contacts,)."""
 
 
 class Scaling(NamedTuple):
-    """dy = t - G dz at an iterate, and the scaling that it comes from."""
+    """Matrices of dy = t - G dz at an iterate, and of the scaling."""
 
     kind: Any
     """PLAIN, BY_POINT or BY_F."""
@@ -61,19 +61,19 @@ class Scaling(NamedTuple):
     F: Any
     """F, or Q_p; not read without scaling, shape (cones, d, d)."""
     F_inverse: Any
-    """Its inverse, shape (cones, d, d)."""
+    """Inverse of F, shape (cones, d, d)."""
     lam: Any
     """F y = F^-1 z, shape (entries,)."""
     work: Any
-    """Work, shape (3, entries)."""
+    """Work array, shape (3, entries)."""
 
 
 @jit
 def slip(cone_arrays, y, smoothing, shift, slope):
     """shift (contacts,) <- sum over the cones of each contact of sqrt(|y_rest|² + smoothing²) - smoothing.
 
-    Without smoothing that is mu |u_T| + mu_roll |u_R|. slope <- its derivative by y; both 0 for contacts that
-    are not shifted.
+    Without smoothing this is mu |u_T| + mu_roll |u_R|. slope <- its derivative by y. Both are 0 for contacts
+    without shift.
     """
     cones = Split(*cone_arrays)
     cone_start, start, size, shifted = cones.cone_start, cones.start, cones.size, cones.shifted
@@ -92,8 +92,11 @@ def slip(cone_arrays, y, smoothing, shift, slope):
 
 @jit
 def smooth_slip(cone_arrays, y, shift, slope):
-    """`slip` by |y_rest|² / y_0 in the place of |y_rest|: the same where something slides, less where it
-    sticks, smooth inside the cones and of degree one."""
+    """shift, slope <- those of `slip` with |y_rest|² / y_0 instead of |y_rest|.
+
+    The two are equal for sliding contacts; the former is smaller for sticking ones, smooth inside the cones
+    and homogeneous of degree one.
+    """
     cones = Split(*cone_arrays)
     cone_start, start, size, shifted = cones.cone_start, cones.start, cones.size, cones.shifted
     for i in range(cone_start.shape[0] - 1):
@@ -109,7 +112,7 @@ def smooth_slip(cone_arrays, y, shift, slope):
 
 @jit
 def scale(scaling_arrays, cone_arrays, y, z):
-    """The scaling at y, z, strictly inside."""
+    """Write the scaling at y, z, both strictly inside the cones."""
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     kind, G, F, F_inverse, lam, work = scaling
     if kind == BY_F:
@@ -141,9 +144,9 @@ def _ratio(o, m, y, z, G):
 
 @jit
 def contact_blocks(cone_arrays, G, slope, has_slope, D):
-    """D <- J G J', one block per contact after the other, flat, row-major.
+    """D <- J G J', one block per contact after the other, flat, row by row.
 
-    has_slope: less e_N slope' G J', what the derivative of the shift adds.
+    has_slope: subtract e_N slope' G J', the contribution of the derivative of the shift.
     """
     cones = Split(*cone_arrays)
     offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
@@ -167,37 +170,37 @@ def contact_blocks(cone_arrays, G, slope, has_slope, D):
 
 @jit
 def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
-    """t <- -y + barrier z^-1 - second-order term, of which dy = t - G dz, and b <- J t + share (J y - u).
+    """t <- -y + barrier z^-1 - second-order term, in dy = t - G dz; b <- J t + share (J y - u).
 
-    point: y, z, u with the shift in it, and the slope of the shift, whose derivative is taken off b; affine:
-    dy, dz. aim: barrier, 2 sigma kappa; whether the affine step has its second-order term; share of the
-    residuals that the step removes; NO_SHIFT, OF_Y or OF_U, what the shift depends on.
+    point: y, z, u including the shift, and the slope of the shift, whose contribution is subtracted from b;
+    affine: dy, dz. aim: barrier = 2 sigma kappa; whether to include the second-order term of the affine step;
+    share of the residuals that the step removes; NO_SHIFT, OF_Y or OF_U.
     """
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     (y, z, u, slope), (dy, dz), (barrier, has_second, share, shift) = point, affine, aim
     start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
-    # 1. the aim of y o z
+    # 1. Target of y o z.
     jordan.inverse(start, size, z, t)
     for q in range(t.shape[0]):
         t[q] = barrier * t[q] - y[q]
-    # 2. arw(z)^-1 (dy o dz) without scaling, F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)] with it
+    # 2. Second-order term: arw(z)^-1 (dy o dz), or with scaling F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)].
     if has_second:
-        one, two, three = scaling.work[0], scaling.work[1], scaling.work[2]
+        first, second, third = scaling.work[0], scaling.work[1], scaling.work[2]
         if scaling.kind == PLAIN:
-            jordan.product(start, size, dy, dz, one)
-            jordan.divide(start, size, z, one, two)
+            jordan.product(start, size, dy, dz, first)
+            jordan.divide(start, size, z, first, second)
         else:
-            jordan.apply(start, size, scaling.F, dy, one)
-            jordan.apply(start, size, F_inverse, dz, two)
-            jordan.product(start, size, one, two, three)
-            jordan.divide(start, size, scaling.lam, three, one)
-            jordan.apply(start, size, F_inverse, one, two)
+            jordan.apply(start, size, scaling.F, dy, first)
+            jordan.apply(start, size, F_inverse, dz, second)
+            jordan.product(start, size, first, second, third)
+            jordan.divide(start, size, scaling.lam, third, first)
+            jordan.apply(start, size, F_inverse, first, second)
         for q in range(t.shape[0]):
-            t[q] -= two[q]
-    # 3. the equations of the contacts
+            t[q] -= second[q]
+    # 3. Equations of the contacts.
     for k in range(b.shape[0]):
         b[k] = -share * u[k]
-    for q in range(y.shape[0]):  # J y - u + J t without its cancellation
+    for q in range(y.shape[0]):  # J y - u + J t without cancellation
         b[cones.place[q]] += cones.sign[q] * (t[q] + share * y[q])
     if shift == NO_SHIFT:
         return
@@ -210,14 +213,14 @@ def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
 
 @jit
 def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
-    """dz <- J' dr, dy <- t - G dz; returns the longest steps of y and of z, and the gap after at most 1."""
+    """dz <- J' dr, dy <- t - G dz; return longest steps of y and z, and the gap after steps of at most 1."""
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     start, size, work, n = cones.start, cones.size, scaling.work[0], y.shape[0]
     for q in range(n):
         dz[q] = cones.sign[q] * dr[cones.place[q]]
     if scaling.kind == PLAIN:
         jordan.apply(start, size, scaling.G, dz, dy)
-    else:  # G dz would hold the square of what these hold, and lose twice the digits
+    else:  # two products with F^-1: G has the square of its condition and loses twice the digits
         jordan.apply(start, size, scaling.F_inverse, dz, work)
         jordan.apply(start, size, scaling.F_inverse, work, dy)
     for q in range(n):
@@ -232,19 +235,22 @@ def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
 
 @jit
 def recentre(scaling_arrays, cone_arrays, point, direction, alpha, low, t):
-    """t <- F^-1 arw(lam)^-1 of what raises the eigenvalues of (F y) o (F^-1 z) to low, where they are below.
+    """t <- F^-1 arw(lam)^-1 c, where c raises the eigenvalues of (F y) o (F^-1 z) to at least low.
 
-    At y + alpha dy, z + alpha dz; point: y, z, direction: dy, dz. Gondzio 1996, section 3, with eigenvalues
-    for products of components, and without the large ones, which do not shorten steps.
+    The eigenvalues are those at y + alpha dy, z + alpha dz; point: y, z, direction: dy, dz. Gondzio 1996,
+    section 3, with eigenvalues instead of products of components, and without correction of large ones, which
+    do not shorten steps.
     """
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
     a, b, c, (y, z), (dy, dz) = scaling.work[0], scaling.work[1], scaling.work[2], point, direction
+    # 1. Product (F y) o (F^-1 z).
     for q in range(y.shape[0]):
         t[q], c[q] = y[q] + alpha * dy[q], z[q] + alpha * dz[q]
     jordan.apply(start, size, scaling.F, t, a)
     jordan.apply(start, size, F_inverse, c, b)
     jordan.product(start, size, a, b, c)
+    # 2. Change of its eigenvalues c_0 +- |c_rest|.
     for i in range(size.shape[0]):
         o, m = start[i], size[i]
         square = 0.0
@@ -255,13 +261,14 @@ def recentre(scaling_arrays, cone_arrays, point, direction, alpha, low, t):
         c[o] = 0.5 * (above + below)
         for k in range(1, m):
             c[o + k] *= 0.5 * (above - below) / rest if rest > 0.0 else 0.0
+    # 3. Back to y.
     jordan.divide(start, size, scaling.lam, c, a)
     jordan.apply(start, size, F_inverse, a, t)
 
 
 @jit
 def arrived(cone_arrays, y, r, z):
-    """z <- J' r + constant; whether y and whether z are strictly inside every cone."""
+    """z <- J' r + constant; return whether y and whether z are strictly inside all cones."""
     cones = Split(*cone_arrays)
     for q in range(z.shape[0]):
         z[q] = cones.sign[q] * r[cones.place[q]] + cones.constant[q]
@@ -270,7 +277,7 @@ def arrived(cone_arrays, y, r, z):
 
 @jit
 def inside(cone_arrays, x):
-    """Whether x is strictly inside every cone."""
+    """Return whether x is strictly inside all cones."""
     cones = Split(*cone_arrays)
     start, size = cones.start, cones.size
     for c in range(size.shape[0]):
@@ -284,7 +291,7 @@ def inside(cone_arrays, x):
 
 @jit
 def complementarity(cone_arrays, y, z, out):
-    """out <- gap y'z, and the largest |y o z| over the first cones of contacts and over the others."""
+    """out (3,) <- gap y'z, and the norms of y o z over the first cones of contacts and over the others."""
     cones = Split(*cone_arrays)
     start, size = cones.start, cones.size
     out[:] = 0.0
@@ -296,22 +303,23 @@ def complementarity(cone_arrays, y, z, out):
         for k in range(1, m):
             square += (y[o] * z[o + k] + z[o] * y[o + k]) ** 2
         out[0] += s
-        which = 1 if cones.group[c] == 0 else 2
-        out[which] += s * s + square
+        slot = 1 if cones.group[c] == 0 else 2
+        out[slot] += s * s + square
     out[1], out[2] = np.sqrt(out[1]), np.sqrt(out[2])
 
 
 @jit
 def roots(cone_arrays, F_inverse, R, A):
-    """R <- upper triangles with R' R = J F^-2 J', flat as the blocks D, by Householder's Q R of F^-1 J'.
+    """R <- upper triangles with R' R = J F^-2 J', flat as the blocks D, by Householder QR of F^-1 J'.
 
-    R has the root of the condition of D, and is had without D: half the digits of D are lost near the end.
-    A: work, (entries of a contact, components of a contact) at least.
+    The condition of R is the root of that of D, which loses half of its digits in the last iterations.
+    A: work, at least (entries of a contact, components of a contact).
     """
     cones = Split(*cone_arrays)
     offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
     place, sign, at = cones.place, cones.sign, 0
     for i in range(offset.shape[0] - 1):
+        # 1. A = F^-1 J' of the contact.
         first, d, high = offset[i], offset[i + 1] - offset[i], 0
         for c in range(cone_start[i], cone_start[i + 1]):
             o = start[c]
@@ -320,6 +328,7 @@ def roots(cone_arrays, F_inverse, R, A):
                 for b in range(size[c]):
                     A[high + a, place[o + b] - first] += sign[o + b] * F_inverse[c, a, b]
             high += size[c]
+        # 2. Householder reflections.
         for k in range(d):
             square = 0.0
             for a in range(k, high):
@@ -341,16 +350,16 @@ def roots(cone_arrays, F_inverse, R, A):
 
 
 @jit
-def divide_roots(offset, R, x, turned, out):
-    """out <- R^-T x where turned, otherwise R^-1 x, of every column of x (n, m); out may be x."""
+def divide_roots(offset, R, x, transposed, out):
+    """out <- R^-T x if transposed, else R^-1 x, for every column of x (n, m); out may be x."""
     at = 0
     for i in range(offset.shape[0] - 1):
         o, d = offset[i], offset[i + 1] - offset[i]
         for step in range(d):
-            a = step if turned else d - 1 - step
+            a = step if transposed else d - 1 - step
             for j in range(x.shape[1]):
                 s = x[o + a, j]
-                if turned:
+                if transposed:
                     for b in range(a):
                         s -= R[at + b * d + a] * out[o + b, j]
                 else:

@@ -1,6 +1,6 @@
-"""Sets of one contact and of the product set: projections, dual, De Saxcé shift.
+"""Projections on the set of one contact and on the product set, on their duals, and De Saxcé's shift.
 
-K is a `Cones` of seven arrays, told in `problem/sets.py`.
+K is a `Cones` of seven arrays; `problem/sets.py` defines the sets.
 """
 
 import math
@@ -9,28 +9,29 @@ from typing import Any, NamedTuple
 from stickslip.kernels.jit import jit_forward as jit
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
+"""Kinds of blocks."""
 DISKS = 4
-"""Tresca's set {r_N >= 0, |r_k| <= radius_k}, radii in the place of coefficients: a friction cone whose
-thresholds are held, met in subproblems only."""
+"""Kind of Tresca's set {r_N >= 0, |r_k| <= radius_k}: a friction cone with fixed thresholds, which occurs in
+subproblems only. `Cones.coefficient` holds the radii."""
 
 
 class Cones(NamedTuple):
-    """A product set of nb blocks with ng groups, as kernels take it.
+    """A product set of nb blocks with ng groups.
 
-    Numba takes 2 µs to recognise a named tuple that Python hands over, and next to nothing for a plain one.
-    Kernels that solve or judge small problems therefore take `tuple(K)`, and begin with `Cones(*K)`.
+    Numba takes 2 µs to recognise a named tuple passed from Python, and much less for a plain tuple. Kernels
+    that solve or judge small problems therefore take `tuple(K)`, and begin with `Cones(*K)`.
     """
 
     kind: Any
     """Kind of each block, shape (nb,)."""
     offset: Any
-    """First component of each block, and the total, shape (nb + 1,)."""
+    """First component of each block, then the number of components, shape (nb + 1,)."""
     lower: Any
     """Lower bound of each block [N s], shape (nb,)."""
     upper: Any
     """Upper bound of each block [N s], shape (nb,)."""
     group_offset: Any
-    """First group of each block, and the total, shape (nb + 1,)."""
+    """First group of each block, then the number of groups, shape (nb + 1,)."""
     group_size: Any
     """Components of each group, shape (ng,)."""
     coefficient: Any
@@ -39,20 +40,20 @@ class Cones(NamedTuple):
 
 @jit
 def with_coefficients(K, coefficient):
-    """K with other friction coefficients, shape (ng,)."""
+    """Return K with other friction coefficients, shape (ng,)."""
     return Cones(K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, coefficient)
 
 
 @jit
 def is_coulomb(i, K):
-    """Whether block i is a Coulomb contact in 2D or 3D."""
+    """Return whether block i is a Coulomb contact in 2D or 3D."""
     a, g = K.offset[i], K.group_offset[i]
     return K.kind[i] == FRICTION and K.offset[i + 1] - a <= 3 and K.group_offset[i + 1] - g == 1
 
 
 @jit
 def norm(x, a, b):
-    """|x[a:b]| without overflow or underflow.   x (n,), returns scalar."""
+    """Return |x[a:b]| without overflow or underflow.   x (n,)."""
     s = 0.0
     for i in range(a, b):
         s += x[i] * x[i]
@@ -72,14 +73,16 @@ def norm(x, a, b):
 
 @jit
 def height(n, x, o, groups, rho, has_length):
-    """Normal s of the point of the friction cone at x[o] that is nearest to (n, x_k); 0 in its polar cone.
+    """Return the normal component s of the projection of (n, x_k) on a friction cone; 0 in its polar cone.
 
-    s solves s = n + sum_k mu_k max(|x_k| - mu_k s, 0). That function is concave and increasing, so Newton's
-    method from s = n climbs to the root in at most p + 1 steps.
-    x (n,); groups: sizes and coefficients of all groups, the first one of the contact and the first after it;
-    rho (n,): x and coefficients are in lengths sqrt(rho_k / rho_N), or of any kind without has_length.
+    s is the root of s - n - sum_k mu_k max(|x_k| - mu_k s, 0) over the p groups k. This function is
+    increasing, concave and piecewise linear, so Newton's method from s = n rises to the root in at most
+    p + 1 steps.
+    x (n,), the contact at x[o]; groups: sizes and coefficients of all groups, first group of the contact, and
+    the first one after it; rho (n,): with has_length, coefficients are divided by sqrt(rho_k / rho_N).
     """
     group_size, coefficient, g0, g1 = groups
+    # 1. The polar cone: sum_k mu_k |x_k| <= -n.
     reach, a = 0.0, o + 1
     for g in range(g0, g1):
         mu = coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else coefficient[g]
@@ -87,8 +90,9 @@ def height(n, x, o, groups, rho, has_length):
         a += group_size[g]
     if reach != reach:
         return math.nan
-    if reach <= -n:  # asked first, for it matters at mu = 0
+    if reach <= -n:  # includes n <= 0 with mu = 0
         return 0.0
+    # 2. Newton's method from below.
     s = n
     for _ in range(g1 - g0 + 1):
         top, bottom, a = n, 1.0, o + 1
@@ -99,16 +103,16 @@ def height(n, x, o, groups, rho, has_length):
                 top += mu * t
                 bottom += mu * mu
             a += group_size[g]
-        better = top / bottom
-        if not better > s:
+        new_s = top / bottom
+        if not new_s > s:
             break
-        s = better
+        s = new_s
     return s
 
 
 @jit
 def shorten(x, o, s, groups):
-    """Shorten every group of the contact at x[o] to |x_k| <= mu_k s, in place; groups as in `height`."""
+    """Scale every group of the contact at x[o] to |x_k| <= mu_k s, in place; groups as in `height`."""
     group_size, coefficient, g0, g1 = groups
     a = o + 1
     for g in range(g0, g1):
@@ -123,7 +127,7 @@ def shorten(x, o, s, groups):
 
 @jit
 def project_coulomb(mu, x0, x1, x2):
-    """The nearest point of a Coulomb cone; in 2D the last component is 0."""
+    """Return the projection of (x0, x1, x2) on a Coulomb cone; x2 = 0 in 2D."""
     t = math.sqrt(x1 * x1 + x2 * x2)
     if mu * t <= -x0:
         return 0.0, 0.0, 0.0
@@ -136,7 +140,7 @@ def project_coulomb(mu, x0, x1, x2):
 
 @jit
 def project_block(i, K, x, out):
-    """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
+    """out <- P_K_i(x) on the components of block i.   x, out (n,), may be the same array."""
     o, end = K.offset[i], K.offset[i + 1]
     if K.kind[i] != FRICTION and K.kind[i] != DISKS:
         for k in range(o, end):
@@ -163,7 +167,7 @@ def project(K, x, out):
 
 @jit
 def project_contacts(K, x, out):
-    """`project` where all blocks are Coulomb contacts in 2D or 3D: the case met most, in full."""
+    """out <- P_K(x), as `project`, for sets of Coulomb contacts in 2D or 3D only."""
     offset, group_offset, coefficient = K.offset, K.group_offset, K.coefficient
     for i in range(offset.shape[0] - 1):
         a, is_3d, mu = offset[i], offset[i + 1] - offset[i] == 3, coefficient[group_offset[i]]
@@ -175,9 +179,9 @@ def project_contacts(K, x, out):
 
 @jit
 def project_dual_block(i, K, y, out):
-    """out <- nearest point of K_i* on block i, by Moreau: P_K*(y) = y + P_K(-y).
+    """out <- P_K_i*(y) on block i, by Moreau's decomposition P_K*(y) = y + P_K(-y).
 
-    y, out (n,), not the same array. An interval stands for the dual of its recession cone.
+    y, out (n,), different arrays. For an interval K_i* is the dual of its recession cone.
     """
     a, b = K.offset[i], K.offset[i + 1]
     for k in range(a, b):
@@ -195,14 +199,14 @@ def project_dual_block(i, K, y, out):
 
 @jit
 def project_dual(K, y, out):
-    """out <- P_K*(y).   y, out (n,), not the same array."""
+    """out <- P_K*(y).   y, out (n,), different arrays."""
     for i in range(K.kind.shape[0]):
         project_dual_block(i, K, y, out)
 
 
 @jit
 def shift_of_block(i, K, u):
-    """De Saxcé's sum_k mu_k |u_k| of block i (Acary & Bourrier 2021); 0 without friction.   u (n,)."""
+    """Return De Saxcé's shift sum_k mu_k |u_k| of block i (Acary & Bourrier 2021).   u (n,)."""
     offset, group_offset, group_size, coefficient = K.offset, K.group_offset, K.group_size, K.coefficient
     s = 0.0
     a = offset[i] + 1

@@ -1,8 +1,8 @@
-"""How far impulses of one contact are from its law, and one 3D Coulomb contact by itself.
+"""Residual of the contact law for one block, and the data of one 3D Coulomb contact.
 
-The one-contact solvers that can be chosen (`one_contact.py`) take a `Contact` and its present impulse; they
-return the impulse and its error, natural_scaled for one contact. The law is that of `laws.py` with sliding
-friction alone: r in its set K, u_hat in the dual of K, both at right angles; what an impact owes is in q.
+The one-contact solvers (`one_contact.py`) take a `Contact` and its present impulse, and return the new
+impulse and its error, natural_scaled of one contact. The law is that of `laws.py` with sliding friction only:
+r in K, u_hat in K*, r·u_hat = 0. Restitution is part of q.
 """
 
 import math
@@ -12,16 +12,16 @@ from stickslip.kernels import cones
 from stickslip.kernels.jit import jit_forward as jit
 
 TOLERANCE = 1e-13
-"""Error at which a one-contact solver has found its answer: the rounding of W_ii r + q, with a margin."""
+"""Relative error at which a one-contact solver stops [-]: rounding of W_ii r + q, with a margin."""
 EXACT, RELAXED = 1.0, 0.0
-"""Share of De Saxcé's shift in u_hat: all of it by Coulomb's law, nothing in its convex relaxation."""
+"""Factor of De Saxcé's shift in u_hat [-]: 1 for Coulomb's law, 0 for its convex relaxation."""
 
 
 class Contact(NamedTuple):
-    """u = W_ii r + q with friction mu."""
+    """A 3D Coulomb contact, u = W_ii r + q."""
 
     w00: float
-    """W_NN, and row by row the rest of W_ii [1/kg]."""
+    """W_NN; W_ii row by row in w00 to w22 [1/kg]."""
     w01: float
     w02: float
     w10: float
@@ -31,7 +31,7 @@ class Contact(NamedTuple):
     w21: float
     w22: float
     q0: float
-    """Velocity without the contact's own impulse: the normal one and the tangential ones [m/s]."""
+    """Normal velocity without the contact's own impulse; the tangential ones in q1, q2 [m/s]."""
     q1: float
     q2: float
     mu: float
@@ -40,9 +40,9 @@ class Contact(NamedTuple):
 
 @jit
 def map_coulomb(mu, rho, r, u, slide):
-    """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
+    """Return |r - P_K(r - rho u_hat)|² of a Coulomb contact.
 
-    r, u: their three components; in 2D the third ones are 0.
+    r, u: three components each, the third 0 in 2D; slide: |u_T|, or 0 for the relaxed law.
     """
     x0, x1, x2 = cones.project_coulomb(
         mu, r[0] - rho * (u[0] + mu * slide), r[1] - rho * u[1], r[2] - rho * u[2]
@@ -53,34 +53,34 @@ def map_coulomb(mu, rho, r, u, slide):
 
 @jit
 def map_between(low, high, rho, r, u):
-    """(r - P(r - rho u))² of one component between bounds; a free one has infinite ones."""
+    """Return (r - P(r - rho u))² of one component with bounds low and high, infinite for a free one."""
     d = r - min(max(r - rho * u, low), high)
     return d * d
 
 
 @jit
 def is_between(kind):
-    """Whether the components of blocks of a kind lie between bounds, each by itself."""
+    """Return whether blocks of this kind have independent bounds on each component."""
     return kind != cones.FRICTION and kind != cones.DISKS
 
 
 @jit
 def three(x, a, b):
-    """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
+    """Return the components x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
     return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
 
 
 @jit
 def no_map(i, K, rho, length, shift, r, u, work):
-    """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
+    """Replace `natural_map` in problems of Coulomb contacts only, so that it is not compiled; returns NaN."""
     return math.nan
 
 
 @jit
 def natural_map(i, K, rho, length, shift, r, u, work):
-    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
+    """Return |r/l - P_K(r/l - rho u_hat(l u))|² of block i.
 
-    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
+    length: l (n,), or (0,) for 1; rho scalar; coefficients of K divided by l; work: two vectors (n,).
     """
     a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
     for k in range(a, b):
@@ -99,7 +99,7 @@ def natural_map(i, K, rho, length, shift, r, u, work):
 
 @jit
 def velocity(c, r):
-    """(u_N, u_1, u_2) of the impulse r = (r_N, r_1, r_2)."""
+    """Return (u_N, u_1, u_2) for the impulse r = (r_N, r_1, r_2)."""
     r0, r1, r2 = r
     return (
         c.w00 * r0 + c.w01 * r1 + c.w02 * r2 + c.q0,
@@ -110,7 +110,7 @@ def velocity(c, r):
 
 @jit
 def error_of(c, r):
-    """|r - P_K(r - rho u_hat)| / max(|r|, rho |q|, rho |u|) with rho = 3 / trace W_ii; 0/0 = 0."""
+    """Return |r - P_K(r - rho u_hat)| / max(|r|, rho |q|, rho |u|), rho = 3 / trace W_ii, 0/0 = 0."""
     trace = abs(c.w00) + abs(c.w11) + abs(c.w22)
     rho = 3.0 / trace if trace > 0.0 else 1.0
     (r0, r1, r2), (u0, u1, u2) = r, velocity(c, r)

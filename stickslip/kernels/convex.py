@@ -1,8 +1,8 @@
-"""Descent on the convex problem min ½ z'W z + q'z over C, with g(z) = W z + q.
+"""Descent methods for the convex problem min ½ z'W z + q'z over C, with g(z) = W z + q.
 
-`state` (SLOTS,) is the whole memory beside z and work, so that a solve can pause and go on. W may be
-slightly unsymmetric or indefinite in recorded files: every search is bounded, and what is sought is
--g(z) in N_C(z) with W as given. A problem is the tuple C, W, q; see `kernels/products.py` for C and W.
+`state` (SLOTS,), z and work are the whole state, so that a solve can pause and continue. W of recorded
+problems may be slightly unsymmetric or indefinite: all line searches are bounded, and the solution is defined
+by -g(z) in N_C(z) with this W. A problem is the tuple (C, W, q); `kernels/products.py` defines C and W.
 """
 
 import math
@@ -11,26 +11,28 @@ from stickslip.kernels import cones, products
 from stickslip.kernels.jit import jit
 
 STARTED, ERROR, CURVATURE, THETA, STEP, COUNT = 0, 1, 2, 3, 4, 5
+"""Indices of `state`: whether started, residual, L and theta of `accelerated`, step size, iterations done."""
 SLOTS = 6
+"""Size of `state`."""
 TRIALS = 60
-"""Most trials of a step in one iteration."""
+"""Largest number of trial steps in one iteration."""
 NOISE = 1e-26
-"""Moves below this share of |z|², squared, are rounding: their curvature means nothing."""
+"""Ratio |change of z|² / |z|² below which a change is rounding and its curvature is meaningless [-]."""
 SHORTEST, LONGEST = 1e-8, 1e4
-"""Bounds of the step, in units where W_ii is about 1; longer ones only feed impulses without bound."""
+"""Bounds of the step size, in units with W_ii about 1 [-]. Longer steps only increase unbounded impulses."""
 DECREASE = 1e-4
-"""Share of the slope that a step must gain (Birgin, Martínez & Raydan 2000)."""
+"""Sufficient-decrease parameter of the line search [-] (Birgin, Martínez & Raydan 2000)."""
 ROUNDING = 1e-13
-"""Share of the objective that is rounding."""
+"""Relative rounding error of the objective [-]."""
 LOCAL = 5
-"""Projected steps on each block in one visit of Gauss-Seidel."""
+"""Number of projected steps on a block in each sweep of `gauss_seidel`; heuristic."""
 CHECK = 5
-"""Sweeps of Gauss-Seidel between two looks at the residual, which costs a product."""
+"""Number of sweeps of `gauss_seidel` between residual checks, each of which costs a product; heuristic."""
 
 
 @jit
 def accelerated(problem, z, work, state, tolerance, count):
-    """Accelerated projected gradient with restart: Mazhar et al. 2015. Iterations made.
+    """Apply accelerated projected gradient steps with restart (Mazhar et al. 2015); return their number.
 
     The test of the step, f(x) <= f(y) + g(y)·(x - y) + ½ L |x - y|², is (x - y)·W(x - y) <= L |x - y|²
     for a quadratic f, free of cancellation. z, q (n,); work (6, n).
@@ -45,6 +47,7 @@ def accelerated(problem, z, work, state, tolerance, count):
         state[STARTED], state[THETA] = 1.0, 1.0
     L, theta = state[CURVATURE], state[THETA]
     for iteration in range(count):
+        # 1. x = P_C(y - g(y) / L), with L doubled until the test holds.
         for _trial in range(TRIALS):
             products.project_step(C, y, 1.0 / L, gy, x)
             products.velocity(offset, W, x, q, gx)
@@ -56,18 +59,20 @@ def accelerated(problem, z, work, state, tolerance, count):
             if not curve > L * moved or moved <= NOISE * products.dot(y, y):
                 break
             L *= 2.0
+        # 2. Momentum, with restart if the step goes uphill (O'Donoghue & Candès 2015).
         uphill = 0.0
         for k in range(n):
             uphill += gy[k] * (x[k] - z[k])
         following = 0.5 * theta * (math.sqrt(theta * theta + 4.0) - theta)
         momentum = theta * (1.0 - theta) / (theta * theta + following)
-        if uphill > 0.0:  # O'Donoghue & Candès 2015
+        if uphill > 0.0:
             following, momentum = 1.0, 0.0
         for k in range(n):
             y[k] = x[k] + momentum * (x[k] - z[k])
             gy[k] = gx[k] + momentum * (gx[k] - g[k])
             z[k], g[k] = x[k], gx[k]
         theta, L = following, max(0.9 * L, 1.0 / LONGEST)
+        # 3. Residual.
         state[CURVATURE], state[THETA] = L, theta
         state[ERROR] = products.natural(C, z, g, q, scratch)
         if state[ERROR] <= tolerance:
@@ -77,10 +82,10 @@ def accelerated(problem, z, work, state, tolerance, count):
 
 @jit
 def spectral(problem, z, work, state, recent, tolerance, count):
-    """Spectral projected gradient, nonmonotone: Birgin, Martínez & Raydan 2000, SPG2. Iterations made.
+    """Apply the nonmonotone spectral projected gradient method SPG2 (Birgin, Martínez & Raydan 2000).
 
-    The objective along a direction is a known parabola, so that the line search needs no product.
-    z, q (n,); work (6, n); recent (memory,) last values of the objective.
+    Return the iterations. The objective along a direction is a known parabola, so the line search needs no
+    product. z, q (n,); work (6, n); recent (memory,): last values of the objective.
     """
     C, W, q = problem
     offset, g, x, gx, scratch = C.offset, work[0], work[1], work[2], work[3]
@@ -91,6 +96,7 @@ def spectral(problem, z, work, state, recent, tolerance, count):
         state[STARTED], state[COUNT] = 1.0, 0.0
     step = state[STEP]
     for iteration in range(count):
+        # 1. Direction d = P_C(z - step g) - z.
         products.project_step(C, z, step, g, x)
         products.velocity(offset, W, x, q, gx)
         f, slope, curve, moved, bent = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -101,6 +107,7 @@ def spectral(problem, z, work, state, recent, tolerance, count):
             curve += d * gd
             moved += d * d
             bent += gd * gd
+        # 2. Line search against the largest of the recent objectives.
         recent[int(state[COUNT]) % memory] = f
         worst = recent[0]
         for k in range(1, memory):
@@ -115,6 +122,7 @@ def spectral(problem, z, work, state, recent, tolerance, count):
         for k in range(n):
             z[k] += share * (x[k] - z[k])
             g[k] += share * (gx[k] - g[k])
+        # 3. Spectral step size: the two Barzilai-Borwein formulas in turn.
         if moved > NOISE * products.dot(z, z):
             step = LONGEST
             if curve > 0.0:
@@ -130,15 +138,16 @@ def spectral(problem, z, work, state, recent, tolerance, count):
 
 @jit
 def gauss_seidel(problem, z, work, state, tolerance, count):
-    """Block Gauss-Seidel: a few projected steps with 1 / |W_ii|_F on each block in turn. Sweeps made.
+    """Apply block Gauss-Seidel with LOCAL projected gradient steps of size 1 / |W_ii|_F on each block.
 
-    W as block rows. z, q (n,); work (6, n).
+    Return the sweeps. W in block rows; z, q (n,); work (6, n).
     """
     C, W, q = problem
     kind, offset, (row_start, column, data_start, data, _, _, _) = C.kind, C.offset, W
     g, x, scratch = work[0], work[1], work[3]
     for sweep in range(count):
         for i in range(kind.shape[0]):
+            # 1. g_i = (W z + q)_i and |W_ii|_F.
             a, b = offset[i], offset[i + 1]
             d, at, square = b - a, -1, 0.0
             for k in range(a, b):
@@ -154,6 +163,7 @@ def gauss_seidel(problem, z, work, state, tolerance, count):
             for p in range(at, at + d * d):
                 square += data[p] * data[p]
             size = math.sqrt(square) if square > 0.0 else 1.0
+            # 2. Projected steps.
             for _step in range(LOCAL):
                 for k in range(a, b):
                     x[k] = z[k] - g[k] / size

@@ -1,14 +1,13 @@
 """Drop-and-roll deposition of spheres (Visscher & Bolsterli 1972, Nature 239, 504-507).
 
-Spheres come down one by one without inertia, along the steepest descent that the spheres they
-touch allow: straight down, along a great circle of one sphere, along the circle around two. Every
-piece of the way is a vertical line or an arc, so that each event (next touch, release, floor) is a
-root in closed form and no step size enters. A sphere stops on the floor, or on three spheres that
-carry it.
+Spheres descend one by one without inertia, along the steepest descent that the touched spheres allow:
+straight down, along a great circle of one sphere, or along the circle around two. Every piece of the path is
+a vertical line or an arc, so that each event (next touch, release, floor) is a root in closed form, without
+step size. A sphere stops on the floor, or on three spheres that support it.
 
-An arc is path (3, 3): rows centre, p, q, and its radius s; place(tau) = centre + s (cos tau p + sin
-tau q), from tau = 0, q downwards. The sides are periodic: sphere j also stands (mx, my) widths away,
-and a tag (3,) holds (j, mx, my).
+An arc is path (3, 3): rows centre, p, q, and its radius s; place(tau) = centre + s (cos tau p + sin tau q)
+from tau = 0, q downwards. The sides are periodic: sphere j has images at (mx, my) widths, and a tag (3,)
+holds (j, mx, my).
 """
 
 import math
@@ -18,24 +17,25 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, IntArray
 
 FLOOR, NOBODY = -1, -2
+"""Tags of the floor and of no sphere."""
 MOVES = 1000
-"""Pieces of one sphere's way; some ten are usual, more means a tie at rounding level."""
+"""Largest number of pieces of the path of one sphere; about ten are usual, many indicate a tie due to
+rounding."""
 NEVER = 10.0
-"""An angle beyond every arc [rad]."""
+"""Angle beyond the end of every arc, for events that do not occur [rad]."""
 
 
 class Space(NamedTuple):
-    """What is placed: spheres hang in a grid of cells, the last layer without a top, by linked lists that end
-    with -1."""
+    """Deposited spheres in a grid of cells, as linked lists that end with -1; the top layer is unbounded."""
 
     centre: Array
-    """[m], shape (n, 3)."""
+    """Centres [m], shape (n, 3)."""
     radius: Array
-    """[m], shape (n,)."""
+    """Radii [m], shape (n,)."""
     largest: float
-    """Radius [m]."""
+    """Largest radius [m]."""
     width: float
-    """After which the sides repeat [m]."""
+    """Period of the sides [m]."""
     cell: float
     """Height of a cell [m]."""
     head: Any
@@ -45,25 +45,25 @@ class Space(NamedTuple):
 
 
 class Arc(NamedTuple):
-    """A piece of a way on spheres."""
+    """Piece of a path on spheres."""
 
     path: Array
-    """[m, -, -], shape (3, 3)."""
+    """Centre, p and q [m, -, -], shape (3, 3)."""
     s: float
     """Radius [m]."""
     end: float
-    """Angle [rad]."""
+    """Angle of the end [rad]."""
     high: float
-    """Height of its start [m]."""
+    """Height of the start [m]."""
     low: float
-    """Height of its end [m]."""
+    """Height of the end [m]."""
 
 
 @jit
 def rise_angle(a, b, c, touched):
-    """First tau >= 0 where a sin tau + b cos tau rises through c, 0 if it is past c and rising.
+    """Return the first tau >= 0 at which a sin tau + b cos tau rises through c, 0 if above c and rising.
 
-    touched: at tau = 0 it falls through c, whatever rounding says; the answer is the next time.
+    touched: the value at tau = 0 is c and falling, up to rounding; return the next crossing.
     """
     size = math.sqrt(a * a + b * b)
     if c >= size:
@@ -75,7 +75,7 @@ def rise_angle(a, b, c, touched):
 
 @jit
 def fall_angle(p, q, c):
-    """First tau >= 0 where p cos tau + q sin tau falls to c; q <= 0."""
+    """Return the first tau >= 0 at which p cos tau + q sin tau falls to c; q <= 0."""
     size = math.sqrt(p * p + q * q)
     if c <= -size:
         return NEVER
@@ -86,25 +86,25 @@ def fall_angle(p, q, c):
 
 @jit
 def arc_on_one(place, o, radius, path):
-    """path <- great circle of steepest descent around o through place.   place, o (3,)."""
+    """path <- great circle of steepest descent around o through `place`.   place, o (3,)."""
     x, y, z = place[0] - o[0], place[1] - o[1], place[2] - o[2]
     size, flat = math.sqrt(x * x + y * y + z * z), math.sqrt(x * x + y * y)
     path[0, 0], path[0, 1], path[0, 2] = o[0], o[1], o[2]
     path[1, 0], path[1, 1], path[1, 2] = x / size, y / size, z / size
     if flat > 1e-12 * radius:
         path[2, 0], path[2, 1], path[2, 2] = z * x / (size * flat), z * y / (size * flat), -flat / size
-    else:  # on the very top every way is down
+    else:  # at the top every direction descends
         path[2, 0], path[2, 1], path[2, 2] = 1.0, 0.0, 0.0
 
 
 @jit
 def arc_on_two(place, first, reach_first, second, reach_second, path):
-    """path <- circle at the two reaches from first and second; radius, release height, who goes.
+    """path <- circle at the two reaches from first and second; return (radius, release height, released).
 
-    place, first, second (3,). With l_1, l_2 the pushes over their reaches and z_a, z_p the parts of
-    the vertical along axis and radius, radius (l_1 + l_2) = z_p and l_1 h_1 + l_2 h_2 = z_a: a push
-    ends when z_p falls to the release height, that of the second (1) if it stands higher, else of
-    the first (0).
+    place, first, second (3,). With l_1, l_2 the contact forces over their reaches and z_a, z_p the components
+    of the vertical along axis and radius, radius (l_1 + l_2) = z_p and l_1 h_1 + l_2 h_2 = z_a. A contact
+    force vanishes when z_p falls to the release height: that of the second sphere (1) if it is higher,
+    else that of the first (0).
     """
     ax, ay, az = second[0] - first[0], second[1] - first[1], second[2] - first[2]
     apart = math.sqrt(ax * ax + ay * ay + az * az)
@@ -130,18 +130,18 @@ def arc_on_two(place, first, reach_first, second, reach_second, path):
 
 @jit
 def is_listed(tags, count, j, mx, my):
-    """Whether (j, mx, my) is among the first count of tags (4, 3)."""
-    found = False
+    """Return whether (j, mx, my) is among the first `count` tags (4, 3)."""
+    listed = False
     for t in range(count):
-        found |= tags[t, 0] == j and tags[t, 1] == mx and tags[t, 2] == my
-    return found
+        listed |= tags[t, 0] == j and tags[t, 1] == mx and tags[t, 2] == my
+    return listed
 
 
 @jit
 def first_on_line(place, r, space, kept, count, tag):
-    """tag <- first sphere hit in a vertical fall, FLOOR if none; returns the height there.
+    """tag <- first sphere hit in a vertical fall, FLOOR if none; return the height of the centre there.
 
-    place (3,); kept[:count] (4, 3) are touched at the start and not met again.
+    place (3,); kept[:count] (4, 3): tags of spheres touched at the start, which are ignored.
     """
     centre, radius, largest, width, cell, head, link = space
     nx, ny, nz = head.shape
@@ -173,9 +173,9 @@ def first_on_line(place, r, space, kept, count, tag):
 
 @jit
 def first_on_arc(arc, r, space, tags, active, kept, count, tag):
-    """tag <- first sphere touched on the `Arc` before its end, NOBODY if none; the angle.
+    """tag <- first sphere touched on the `Arc` before its end, NOBODY if none; return the angle.
 
-    tags[:active] (4, 3) the spheres rolled on, kept[:count] (4, 3) those touched at the start.
+    tags[:active] (4, 3): spheres rolled on; kept[:count] (4, 3): spheres touched at the start.
     """
     path, s, end, high, low = arc
     centre, radius, largest, width, cell, head, link = space
@@ -213,17 +213,20 @@ def first_on_arc(arc, r, space, tags, active, kept, count, tag):
 
 @jit
 def supports(normal, count):
-    """Which touching spheres carry or guide a sphere, the last one just touched: a bit mask.
+    """Return the bit mask of the touching spheres that support or guide a sphere; the last one is new.
 
     normal (3, 3), rows from support to sphere. The velocity is the projection of -z on the cone
-    {v . n_i >= 0}; the last support is active in it, and all three are when the sphere rests. Each
-    choice is graded by its worst push or approach, so that ties at rounding level have an answer.
+    {v·n_i >= 0}; the last support is active in it, and all three are if the sphere rests. Each active set is
+    rated by its smallest contact force or separation speed, and the best is chosen, so that ties up to
+    rounding are resolved.
     """
+    # 1. The new support alone.
     last = count - 1
     nx, ny, nz = normal[last, 0], normal[last, 1], normal[last, 2]
     mask, grade = 1 << last, nz
     for i in range(last):
         grade = min(grade, nz * (nx * normal[i, 0] + ny * normal[i, 1] + nz * normal[i, 2]) - normal[i, 2])
+    # 2. The new support and one other.
     for i in range(last):
         dot = nx * normal[i, 0] + ny * normal[i, 1] + nz * normal[i, 2]
         push_i = (normal[i, 2] - dot * nz) / (1.0 - dot * dot)
@@ -237,6 +240,7 @@ def supports(normal, count):
                 worst = min(worst, vx * normal[k, 0] + vy * normal[k, 1] + vz * normal[k, 2])
         if worst > grade:
             mask, grade = (1 << last) | (1 << i), worst
+    # 3. All three.
     if count == 3:
         z0 = normal[1, 0] * normal[2, 1] - normal[1, 1] * normal[2, 0]
         z1 = normal[2, 0] * normal[0, 1] - normal[2, 1] * normal[0, 0]
@@ -256,17 +260,18 @@ def copy_tag(source, i, target, k):
 
 @jit
 def roll(place, r, space, work, lists):
-    """place <- where a sphere of radius r comes to rest; lists[0] <- tags of its supports; their number.
+    """place <- rest position of a sphere of radius r; lists[0] <- tags of its supports; return their number.
 
-    place (3,) the start, clear of all; FLOOR is a support too. Returns 0 if MOVES did not suffice.
-    work (3, 3, 3), lists (3, 4, 3): tags[:active] are the spheres rolled on, kept[:count] those touched
-    at the last event, which the next piece leaves or only grazes.
+    place (3,): start, without contact; FLOOR counts as a support. Return 0 if MOVES pieces do not suffice.
+    work (3, 3, 3), lists (3, 4, 3): tags[:active] are the spheres rolled on, kept[:count] those touched at
+    the last event, which the next piece leaves or only grazes.
     """
     centre, radius, width = space.centre, space.radius, space.width
     at, path, normal = work[0], work[1], work[2]
     tags, kept, tag = lists[0], lists[1], lists[2, 0]
     active, count = 0, 0
     for _ in range(MOVES):
+        # 1. Vertical fall, or arc on one or two spheres, up to the next event.
         if active == 0:
             place[2] = first_on_line(place, r, space, kept, count, tag)
             if tag[0] == FLOOR:
@@ -290,8 +295,9 @@ def roll(place, r, space, work, lists):
             tau = first_on_arc(arc, r, space, tags, active, kept, count, tag)
             for k in range(3):
                 place[k] = path[0, k] + s * (math.cos(tau) * path[1, k] + math.sin(tau) * path[2, k])
+            # 2. Floor, or release of a sphere.
             if tag[0] == NOBODY:
-                if floor <= release + 1e-9:  # equal spheres meet the floor just where they let go
+                if floor <= release + 1e-9:  # equal spheres reach the floor at the angle of release
                     place[2] = r
                     tags[active, 0], tags[active, 1], tags[active, 2] = FLOOR, 0, 0
                     return active + 1
@@ -302,7 +308,7 @@ def roll(place, r, space, work, lists):
                 if leaver == 0 and active == 1:
                     copy_tag(tags, 1, tags, 0)
                 continue
-        # a new sphere is touched: it joins, and those that neither carry nor guide leave
+        # 3. A new sphere is touched; spheres that neither support nor guide are dropped.
         copy_tag(lists[2], 0, tags, active)
         count = active + 1
         for t in range(count):
@@ -324,11 +330,11 @@ def roll(place, r, space, work, lists):
 
 @jit
 def deposit(drops, space, place, work, lists, support, image):
-    """centre in space, support, image <- spheres deposited in order; returns how many were placed.
+    """Deposit spheres in order: write space.centre, support and image; return the number deposited.
 
-    drops (n, tries, 2): where each is let go, the next if it gets stuck; head and link in space full
-    of -1; place (3,), work (3, 3, 3), lists (3, 4, 3) work. support (n, 3): sphere, FLOOR or NOBODY;
-    image (n, 3, 2): widths to add to the support. All are placed unless all tries of one fail.
+    drops (n, tries, 2): drop points of each sphere, the next one used if it does not come to rest; head and
+    link in space filled with -1; place (3,), work (3, 3, 3), lists (3, 4, 3) work. support (n, 3): sphere,
+    FLOOR or NOBODY; image (n, 3, 2): widths to add to the support. Stop if all tries of a sphere fail.
     """
     centre, radius, largest, width, cell, head, link = space
     nx, ny, nz = head.shape
@@ -342,12 +348,14 @@ def deposit(drops, space, place, work, lists, support, image):
                 break
         if count == 0:
             return i
+        # position within one period, and supports relative to it
         mx, my = math.floor(place[0] / width), math.floor(place[1] / width)
         centre[i, 0], centre[i, 1], centre[i, 2] = place[0] - mx * width, place[1] - my * width, place[2]
         for t in range(3):
             support[i, t] = tags[t, 0] if t < count else NOBODY
             image[i, t, 0] = tags[t, 1] - mx if support[i, t] >= 0 else 0
             image[i, t, 1] = tags[t, 2] - my if support[i, t] >= 0 else 0
+        # cell of the sphere
         ix = min(math.floor(centre[i, 0] * nx / width), nx - 1)
         iy = min(math.floor(centre[i, 1] * ny / width), ny - 1)
         iz = min(math.floor(place[2] / cell), nz - 1)

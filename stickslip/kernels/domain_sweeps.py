@@ -1,8 +1,7 @@
-"""Work of threads on domains of contacts (`domains.py`): sweeps, products with W = J J', the judge's sums.
+"""Sweeps, products with W = J J' and residual sums over one domain of contacts (`domains.py`), for threads.
 
-A domain is a problem over its own contacts, prepared for sweeps as any other (`body_sweeps.py`); the
-velocities w of the bodies belong to all. Every kernel takes a domain and works without the lock of the
-interpreter.
+A domain is a problem over some of the contacts, prepared for sweeps as in `body_sweeps.py`; all domains share
+the velocities w of the bodies. All kernels take a domain and release the lock of the interpreter.
 """
 
 from typing import Any, NamedTuple
@@ -15,23 +14,23 @@ from stickslip.kernels.jit import jit_without_lock
 
 
 class Domain(NamedTuple):
-    """Contacts that one thread works on at a time."""
+    """Contacts that one thread processes at a time."""
 
     problem: Any
-    """`sweeps.Swept` of these contacts; w of its `BodyW` is that of all domains."""
+    """`sweeps.Swept` of these contacts; all domains share the w of its `BodyW`."""
     work: Any
-    """`sweeps.Work` of its own."""
+    """`sweeps.Work` of the domain."""
     memory: Any
-    """`anderson.Memory` with vectors of its own; numbers and products are those of all domains."""
+    """`anderson.Memory` with the vectors of the domain; all domains share the numbers and products."""
     r: Any
     """Impulses of these contacts [N s], shape (n,)."""
     sums: Any
-    """What the domain adds to products of vectors, of this sweep and for the next, shape (2, m + 1)."""
+    """Contributions to the products dF' dF of this sweep and dF' f of the next start, shape (2, m + 1)."""
 
 
 @jit_without_lock
 def prepare(K, W, u_free, m):
-    """(problem, work, weight, vectors) of the contacts of a domain; m: sweeps that are mixed."""
+    """Return (problem, work, weight, vectors) of the contacts of a domain; m: columns of the acceleration."""
     problem, work = body_sweeps.prepare_coulomb3(K, W, u_free, 1.0)
     if m == 0:
         return problem, work, np.empty(0), np.empty((0, 0))
@@ -41,7 +40,7 @@ def prepare(K, W, u_free, m):
 
 @jit_without_lock
 def sweep(held):
-    """One sweep over the contacts of a domain; squared change of r, and that of a mixed sweep in all."""
+    """Make one sweep over the contacts of a domain; return the squared changes of r, plain and weighted."""
     domain = values_of(held)
     moved = body_sweeps.sweep_coulomb3(domain.problem, domain.work, domain.r)
     mixes = domain.memory.weight.shape[0] > 0
@@ -50,7 +49,7 @@ def sweep(held):
 
 @jit_without_lock
 def push(held):
-    """w += J' r of the contacts of a domain."""
+    """Add J' r of the contacts of a domain to w."""
     domain = values_of(held)
     bodies, rows, w, _ = domain.problem.W
     r = domain.r
@@ -64,18 +63,18 @@ def push(held):
 
 @jit_without_lock
 def measure(held):
-    """`residuals.stop_sums` of the contacts of a domain, from w."""
+    """Return the `residuals.stop_sums` of the contacts of a domain, from w."""
     domain = values_of(held)
     problem, work = domain.problem, domain.work
     body_sweeps.velocities(problem, domain.r, work.vectors[0])
-    at = residuals.Point(domain.r, work.vectors[0], problem.u_free)
+    point = residuals.Point(domain.r, work.vectors[0], problem.u_free)
     spare = work.vectors[1], work.vectors[2]
-    return residuals.stop_sums(contact_law.no_map, problem.K, problem.scales, residuals.EXACT, at, spare)
+    return residuals.stop_sums(contact_law.no_map, problem.K, problem.scales, residuals.EXACT, point, spare)
 
 
 @jit_without_lock
 def move_to_mix(held):
-    """r <- the mix of the last sweeps, in K; w += J' r."""
+    """r <- mix of the last sweeps (`anderson.move_to_mix`), and add J' r to w."""
     domain = values_of(held)
     anderson.move_to_mix(cones.project_contacts, domain.problem.K, domain.memory, domain.r)
     push(held)
@@ -83,16 +82,19 @@ def move_to_mix(held):
 
 @jit_without_lock
 def remember(held, adds):
-    """`anderson.remember` over the components of a domain, products into the first row of its sums, and
-    `anderson.correlate` for the next start into the second, while the columns are near."""
+    """Call `anderson.remember` and `anderson.correlate` for a domain; return the squared change of g.
+
+    sums[0] <- products of the newest column, sums[1] <- products for the next start. Both are computed at
+    once while the columns are in the cache.
+    """
     domain = values_of(held)
-    way = anderson.remember(domain.memory, adds, domain.r, domain.sums[0])
+    change = anderson.remember(domain.memory, adds, domain.r, domain.sums[0])
     anderson.correlate(domain.memory, domain.sums[1])
-    return way
+    return change
 
 
 @jit_without_lock
 def go_back(held):
-    """`anderson.go_back` over the components of a domain."""
+    """Call `anderson.go_back` for the components of a domain."""
     domain = values_of(held)
     anderson.go_back(domain.memory, domain.r)

@@ -1,13 +1,13 @@
-"""Contacts between bodies in domains that threads work on at the same time.
+"""Partition of contacts between bodies into domains for parallel sweeps.
 
-Bodies are put into levels by their distance from one of them in the graph of contacts (Cuthill & McKee
-1969), and domains are consecutive levels of about as many contacts each. Contacts join bodies of one level or
-of two neighbours, so those of domain d, the domain of the nearer body, touch bodies of d and d + 1 alone:
-domains of even number can be worked on at the same time, and so can those of odd number. A body with a large
-share of all contacts would put everything into few levels; it is left out of the graph, and its contacts come
-last, alone.
+Bodies are sorted into levels by their distance from a root in the graph of contacts (Cuthill & McKee 1969).
+Domains are sets of consecutive levels with about equal numbers of contacts. A contact joins bodies of the
+same level or of two neighbouring ones and belongs to the domain of the lower level, so the contacts of domain
+d touch bodies of d and d + 1 only. Even domains can thus be processed at the same time, and so can odd ones.
+A body with a large share of the contacts (hub) would reduce the number of levels; hubs are left out of the
+graph, and their contacts form a last, separate domain.
 
-Domains follow from the graph alone, never from the number of threads.
+Domains depend on the graph only, not on the number of threads.
 """
 
 import numpy as np
@@ -15,30 +15,30 @@ import numpy as np
 from stickslip.kernels.jit import jit
 
 LARGE = 20_000
-"""Contacts from which sweeps go by domains: fewer are over in a few milliseconds on one thread."""
+"""Smallest number of contacts for sweeps by domains; one thread sweeps fewer in a few milliseconds."""
 PARTS = 16
-"""Parts that as many bodies, or contacts in their own order, are worked on in."""
+"""Number of parts into which loops over bodies, or over contacts in their order, are divided."""
 LEAST = 2_000
-"""Contacts of a domain, at least, on average: a hundred microseconds of a sweep, and a few of a call."""
+"""Smallest mean number of contacts per domain: a sweep over them takes 100 µs, the call a few µs."""
 TURN = 4
-"""Domains are a multiple of so many, where they are as many: two threads then share those of even number
-evenly, and those of odd number."""
+"""The number of domains is a multiple of TURN if it is larger, so that two threads share even and odd domains
+equally."""
 MOST = 64
-"""Most domains."""
+"""Largest number of domains; heuristic."""
 HUB = 32
-"""A body with more than one in so many contacts is left out of the graph."""
+"""A body with more than 1/HUB of the contacts is a hub; heuristic."""
 
 
 @jit
 def partition(bodies, count):
-    """(order, start): contacts by domains, and where each begins in that order, shape (domains + 1,).
+    """Return (order, start): contacts sorted by domain, and the first of each domain, shape (domains + 1,).
 
-    Domains of even number come first, then those of odd number, as many or one less, then one, which may be
-    empty, of the contacts of hubs. Contacts of a domain are in the order of before.
-    bodies (nc, 2), -1 for a fixed side; count of the bodies.
+    Even domains come first, then odd ones (as many or one less), then the domain of the contacts of hubs,
+    which may be empty. Contacts of a domain keep their order. bodies (nc, 2), -1 for a fixed side; count:
+    number of bodies.
     """
     nc = bodies.shape[0]
-    # 1. the graph of bodies, hubs left out: neighbours of each
+    # 1. Graph of the bodies without hubs: neighbours of each body.
     degree = np.zeros(count + 1, np.int64)
     for i in range(nc):
         for side in range(2):
@@ -59,7 +59,7 @@ def partition(bodies, count):
             neighbour[begin[b + 1]], neighbour[begin[c + 1]] = c, b
             begin[b + 1] += 1
             begin[c + 1] += 1
-    # 2. levels, component after component, each from a body that is far from others of its own
+    # 2. Levels of each connected component, from a root that is far from another body of it.
     level, queue = np.full(count, -1), np.empty(count, np.int64)
     at = deepest = 0
     for b in range(count):
@@ -71,42 +71,42 @@ def partition(bodies, count):
             level[queue[k]] = -1
         end = _levels(begin, neighbour, level, queue, at, far, deepest)
         at, deepest = end, level[queue[end - 1]] + 1
-    # 3. contacts of each level, and domains of consecutive levels
-    own, size, last = np.empty(nc, np.int64), np.zeros(deepest + 1, np.int64), deepest
+    # 3. Contacts of each level, and domains of consecutive levels.
+    level_of_contact, size, last = np.empty(nc, np.int64), np.zeros(deepest + 1, np.int64), deepest
     for i in range(nc):
-        own[i] = last
+        level_of_contact[i] = last
         for side in range(2):
             b = bodies[i, side]
             if b >= 0 and is_hub[b]:
-                own[i] = last
+                level_of_contact[i] = last
                 break
             if b >= 0:
-                own[i] = min(own[i], level[b])
-        size[own[i]] += 1
+                level_of_contact[i] = min(level_of_contact[i], level[b])
+        size[level_of_contact[i]] += 1
     inside = nc - size[last]
-    wanted = max(1, min(MOST, inside // LEAST))
-    if wanted > TURN:
-        wanted -= wanted % TURN
-    domain, number, done = np.empty(last + 1, np.int64), 0, 0
+    target = max(1, min(MOST, inside // LEAST))
+    if target > TURN:
+        target -= target % TURN
+    domain, number, contacts_done = np.empty(last + 1, np.int64), 0, 0
     for k in range(last):
         domain[k] = number
-        done += size[k]
-        if done * wanted >= inside * (number + 1) and number + 1 < wanted:
+        contacts_done += size[k]
+        if contacts_done * target >= inside * (number + 1) and number + 1 < target:
             number += 1
     number += 1
-    # 4. even ones, odd ones, and what hubs touch
+    # 4. Order: even domains, odd domains, contacts of hubs.
     even = (number + 1) // 2
     for k in range(last):
         domain[k] = domain[k] // 2 + (even if domain[k] % 2 else 0)
     domain[last] = number
     start, order = np.zeros(number + 2, np.int64), np.empty(nc, np.int64)
     for i in range(nc):
-        start[domain[own[i]] + 1] += 1
+        start[domain[level_of_contact[i]] + 1] += 1
     for d in range(number + 1):
         start[d + 1] += start[d]
     place = start.copy()
     for i in range(nc):
-        d = domain[own[i]]
+        d = domain[level_of_contact[i]]
         order[place[d]] = i
         place[d] += 1
     return order, start
@@ -114,9 +114,9 @@ def partition(bodies, count):
 
 @jit
 def _levels(begin, neighbour, level, queue, at, root, first):
-    """level, queue[at:] <- bodies that contacts join to `root`, in order of their distance; the end of them.
+    """Write the bodies connected to `root` to queue[at:], in order of distance, and their levels.
 
-    first: level of the root.
+    Return the end of these bodies in the queue. first: level of the root.
     """
     level[root], queue[at], end = first, root, at + 1
     while at < end:

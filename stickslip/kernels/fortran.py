@@ -1,13 +1,11 @@
 """Fortran routines of SciPy (BLAS, LAPACK), called from compiled kernels.
 
-SciPy publishes the addresses of its routines (`scipy.linalg.cython_blas`). They are given to LLVM
-under names of ours when this module is imported; compiled code refers to the name, so that Numba's
-cache holds in another process, where the address is another. (A ctypes function would work as well,
-but Numba refuses to cache its callers.)
+SciPy exports the addresses of its routines (`scipy.linalg.cython_blas`). On import, this module registers
+them in LLVM under project-specific symbols. Compiled code refers to the symbol, so that cached code is valid
+in other processes, where addresses differ. (Numba does not cache functions that call ctypes functions.)
 
-Arguments go in one tuple, as Fortran lists them: characters by their code, numbers by value (each
-is put on the stack, for Fortran takes pointers), arrays by address. Without compilation this module
-is not imported.
+Arguments are passed in one tuple in Fortran order: characters by their code, numbers by value (each is stored
+on the stack, since Fortran takes pointers), arrays by address. This module is imported only with compilation.
 """
 
 import importlib
@@ -23,7 +21,7 @@ _SLOTS = {"c": ir.IntType(8), "i": ir.IntType(32), "d": ir.DoubleType()}
 
 
 def _check_integer_width(module, name):
-    """Refuse 64-bit BLAS integers: the stack slots made here would be read beyond their end."""
+    """Raise RuntimeError for 64-bit BLAS integers, which do not fit the stack slots of `routine`."""
     signature = str(importlib.import_module(module).__pyx_capi__[name])
     if " int *" not in signature:
         raise RuntimeError(
@@ -33,24 +31,26 @@ def _check_integer_width(module, name):
 
 
 def routine(module, name, arguments):
-    """A Fortran routine as a function of one tuple; `arguments` are c, i, d, or p for an address."""
+    """Return a Fortran routine as a function of one tuple; arguments: c, i, d, or p for an address, each."""
     _check_integer_width(module, name)
     symbol = f"stickslip_{name}"
     llvmlite.binding.add_symbol(symbol, get_cython_function_address(module, name))
     pointer = ir.IntType(8).as_pointer()
 
     def generate(context, builder, signature, values):
-        passed = []
+        pointers = []
         for k, kind in enumerate(arguments):
-            value, given = builder.extract_value(values[0], k), signature.args[0].types[k]
+            value, given_type = builder.extract_value(values[0], k), signature.args[0].types[k]
             if kind == "p":
-                passed.append(builder.inttoptr(context.cast(builder, value, given, types.intp), pointer))
+                pointers.append(
+                    builder.inttoptr(context.cast(builder, value, given_type, types.intp), pointer)
+                )
                 continue
             slot = cgutils.alloca_once(builder, _SLOTS[kind])
-            builder.store(context.cast(builder, value, given, _CASTS[kind]), slot)
-            passed.append(builder.bitcast(slot, pointer))
+            builder.store(context.cast(builder, value, given_type, _CASTS[kind]), slot)
+            pointers.append(builder.bitcast(slot, pointer))
         kind_of_function = ir.FunctionType(ir.VoidType(), [pointer] * len(arguments))
-        builder.call(cgutils.get_or_insert_function(builder.module, kind_of_function, symbol), passed)
+        builder.call(cgutils.get_or_insert_function(builder.module, kind_of_function, symbol), pointers)
         return context.get_dummy_value()
 
     def typed(typingctx, arguments):

@@ -1,12 +1,12 @@
-"""One contact of any friction family by itself: rolling, torsion, any groups under one normal.
+"""Local problem of a contact with several friction groups (sliding, rolling, torsion) under one normal.
 
-Each group k slides with u_k = -kappa_k r_k, kappa_k >= 0. With u_N = 0 eliminated,
-(S + diag(kappa)) t = -b, r_N = n0 - w·t, and the kappas solve the complementarity problem
-0 <= kappa_k ⟂ phi_k = mu_k r_N / |t_k| - 1 >= 0, by Newton's method on the groups that slide. Where
-that does not settle, r_N is found by bisection under Tresca's friction, and Newton polishes.
+Each group k slides with u_k = -kappa_k r_k, kappa_k >= 0. After elimination of r_N by u_N = 0,
+(S + diag(kappa)) t = -b and r_N = n0 - w·t. The kappas solve the complementarity problem
+0 <= kappa_k ⟂ phi_k = mu_k r_N / |t_k| - 1 >= 0, by Newton's method on the groups that slide. If it does not
+converge, r_N follows from bisection with Tresca friction, and Newton's method refines the result.
 
-A contact whose W_ii is singular is solved with W_ii + D and q - D r instead, D a small diagonal and
-r its present impulse: a proximal step, which has the same solutions and never lacks one.
+A contact with singular W_ii is solved with W_ii + D and q - D r instead, D a small diagonal and r its present
+impulse. This proximal step has the same fixed points and always has a solution.
 """
 
 import math
@@ -18,43 +18,43 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.slip import Sliding, slip3
 
 CLOSE = 4e-15
-"""Relative rounding at which a root is a root."""
+"""Relative tolerance of roots [-]: a few times machine precision."""
 GOOD = 1e-12
-"""Violation that is enough once Newton's method gains no more: the rounding of an ill-conditioned S."""
+"""Violation accepted once Newton's method no longer converges [-]: rounding with an ill-conditioned S."""
 SINGULAR_BELOW = 1e-11
-"""Smallest pivot of the scaled S that counts as regular."""
+"""Largest pivot of the scaled S that counts as zero [-]."""
 PROX = 1e-3
-"""Weight of the proximal term of a contact with a singular W_ii, relative to its diagonal."""
+"""Proximal term of a contact with singular W_ii, over the diagonal of W_ii [-]; heuristic."""
 EXTRAS = 2
-"""Numbers after W_ii: 1/W_NN, 1 if W_ii was singular and carries the proximal term; then S and its scales."""
+"""Numbers after W_ii, before S and its scales: 1/W_NN, and 1 if W_ii includes the proximal term, else 0."""
 
 
 class FrictionBlock(NamedTuple):
     """One contact with friction in the groups g0 to g1."""
 
     local: Any
-    """W_ii and what `prepare_friction` puts after it, flat."""
+    """W_ii, followed by the numbers from `prepare_friction`, flat."""
     at: Any
-    """Where W_ii stands in `local`."""
+    """Position of W_ii in `local`."""
     d: Any
-    """Components of the contact."""
+    """Number of components of the contact."""
     coefficient: Any
     """Friction coefficients of all groups of the problem, shape (ng,)."""
     group_size: Any
-    """Components of all groups, shape (ng,)."""
+    """Number of components of all groups of the problem, shape (ng,)."""
     g0: Any
-    """The first group of the contact."""
+    """First group of the contact."""
     g1: Any
-    """The first group that is not its own any more."""
+    """First group after those of the contact."""
 
 
 @jit
 def prepare_friction(local, at, d, work):
-    """Fill what follows W_ii of a friction contact.   local flat, W_ii at `at`.
+    """Write the numbers that follow W_ii of a friction contact.   local flat, W_ii at `at`.
 
-    After 1/W_NN and the flag: S = W_TT - W_TN W_NT / W_NN and the scales 1/sqrt(diag W_TT) by which
-    its rows and columns are multiplied, so that units do not matter. A singular W_ii gets its
-    proximal term here.
+    After 1/W_NN and the flag come S = W_TT - W_TN W_NT / W_NN and the scales 1/sqrt(diag W_TT) by which its
+    rows and columns are multiplied, so that results are independent of units. A singular W_ii gets its
+    proximal term.
     """
     flag = at + d * d + 1
     local[flag - 1], local[flag] = 0.0, 0.0
@@ -76,7 +76,7 @@ def prepare_friction(local, at, d, work):
 
 @jit
 def _eliminate_normal(local, at, d):
-    """1/W_NN, S and the scales from W_ii."""
+    """Write 1/W_NN, S and the scales, from W_ii."""
     m, extra = d - 1, at + d * d
     iw = 1.0 / local[at]
     local[extra] = iw
@@ -92,9 +92,9 @@ def _eliminate_normal(local, at, d):
 
 @jit
 def _invert(A, m):
-    """A[:m, :m] <- its inverse, by Gauss-Jordan with row pivoting; the smallest pivot.
+    """A[:m, :m] <- its inverse, by Gauss-Jordan with row pivoting; return the smallest |pivot|.
 
-    Column m + c of A keeps the order of the rows.
+    Entries A[m, m:2 m] store the row exchanges.
     """
     smallest = math.inf
     for c in range(m):
@@ -130,7 +130,7 @@ def _invert(A, m):
 
 @jit
 def _tangents(block, q, kappa, work, t):
-    """t[1:d] <- -(S + diag kappa)^-1 b and t[0] <- r_N; groups with mu = 0 stay at zero.
+    """t[1:d] <- -(S + diag kappa)^-1 b and t[0] <- r_N; groups with mu = 0 get zero.
 
     work[:m, :m] <- (S + diag kappa)^-1.
     """
@@ -140,11 +140,11 @@ def _tangents(block, q, kappa, work, t):
     n0, i = -q[0] * iw, 0
     for g in range(g0, g1):
         for _ in range(group_size[g]):
-            own = local[scale + i]
+            scale_i = local[scale + i]
             for j in range(m):
                 work[i, j] = local[matrix + i * m + j] if coefficient[g] > 0.0 else 0.0
-            work[i, i] += kappa[g] * own * own if coefficient[g] > 0.0 else 1.0
-            b = (q[i + 1] + local[at + (i + 1) * d] * n0) * own
+            work[i, i] += kappa[g] * scale_i * scale_i if coefficient[g] > 0.0 else 1.0
+            b = (q[i + 1] + local[at + (i + 1) * d] * n0) * scale_i
             work[m + 1, i] = -b if coefficient[g] > 0.0 else 0.0
             i += 1
     _invert(work, m)
@@ -160,14 +160,14 @@ def _tangents(block, q, kappa, work, t):
 
 @jit
 def _slack(t, a, size, mu):
-    """phi = mu r_N / |t_k| - 1 of one group; infinite when it carries nothing."""
+    """Return phi = mu r_N / |t_k| - 1 of the group t[a:a+size], infinite for t_k = 0."""
     carried = cones.norm(t, a, a + size)
     return math.inf if carried == 0.0 else mu * t[0] / carried - 1.0
 
 
 @jit
 def _worst_slack(block, kappa, t):
-    """How far the kappas are from 0 <= kappa ⟂ phi >= 0: the largest violation over the groups."""
+    """Return the largest violation of 0 <= kappa ⟂ phi >= 0 over the groups."""
     local, at, d, coefficient, group_size, g0, g1 = block
     worst, a = 0.0, 1
     for g in range(g0, g1):
@@ -181,17 +181,18 @@ def _worst_slack(block, kappa, t):
 
 @jit
 def _newton(block, q, kappa, work, t):
-    """Newton's method on the kappas of the groups that slide; the violation that is left."""
+    """Apply Newton's method to the kappas of the groups that slide; return the remaining violation."""
     local, at, d, coefficient, group_size, g0, g1 = block
     m, p, iw = d - 1, g1 - g0, local[at + d * d]
     worst = math.inf
     for iteration in range(40):
+        # 1. Impulses and violation at the present kappas.
         _tangents(block, q, kappa, work, t)
         before, worst = worst, _worst_slack(block, kappa, t)
         if worst <= CLOSE or (worst <= GOOD and worst > 0.25 * before):
             return worst
-        # Rows m+1.. of work: J step = -phi on the kappas, the identity where a group is at rest.
-        # d t / d kappa_h = -(S + diag kappa)^-1 (t on group h).
+        # 2. Newton system J step = -phi in rows m+1.. of work, with rows of the identity for groups that
+        # stick. dt / dkappa_h = -(S + diag kappa)^-1 (t on group h).
         for g in range(g0, g1):
             for h in range(p + 1):
                 work[m + 1 + g - g0, h] = 0.0
@@ -226,6 +227,7 @@ def _newton(block, q, kappa, work, t):
                     work[row, h] = 0.0
                 work[row, g - g0] = 1.0
             a += group_size[g]
+        # 3. Step, with kappa >= 0, and later reduced at most tenfold.
         J, steps = work[m + 1 :], work[m]
         for i in range(p):
             steps[i] = J[i, p]
@@ -239,15 +241,17 @@ def _newton(block, q, kappa, work, t):
 
 @jit
 def _shorten(block, a, size, limit, c, kappa, work, t):
-    """t[a:a+size] <- argmin of ½ t'W_kk t + c't over |t| <= limit, by its multiplier, the value.
+    """t[a:a+size] <- argmin of ½ t'W_kk t + c't over |t| <= limit; return its multiplier.   c (size,).
 
-    c (size,). The norm falls monotonically with the multiplier.
+    |t| is a decreasing function of the multiplier.
     """
+    # 1. One component: closed form.
     local, at, d = block.local, block.at, block.d
     o = at + a * d + a
     if size == 1 and local[o] > 0.0:
         t[a] = min(max(-c[0] / local[o], -limit), limit)
         return max(abs(c[0]) / limit - local[o], 0.0) if limit > 0.0 else 0.0
+    # 2. Two components: sticking, or the root of `slip3`.
     if size == 2 and limit > 0.0:
         s11, s12, s21, s22 = local[o], local[o + 1], local[o + d], local[o + d + 1]
         det = s11 * s22 - s12 * s21
@@ -257,6 +261,7 @@ def _shorten(block, a, size, limit, c, kappa, work, t):
                 return 0.0
         _, t[a], t[a + 1], kappa = slip3(Sliding(limit, c[0], c[1], 0.0, 0.0, s11, s12, s21, s22, 1.0), kappa)
         return kappa
+    # 3. More components: bisection for the multiplier.
     low, high = 0.0, math.inf
     typical, kappa = max(local[o], 1e-300), 0.0
     for _ in range(200):
@@ -282,9 +287,9 @@ def _shorten(block, a, size, limit, c, kappa, work, t):
 
 @jit
 def _tresca(block, q, n, kappa, work, t):
-    """t <- friction under a given normal impulse n, group after group; the normal velocity u_N.
+    """t <- impulses with Tresca friction for the normal impulse n, by block descent; return u_N.
 
-    A convex problem over a product of balls, for which block descent converges.
+    The problem is convex over a product of balls, so block descent over the groups converges.
     """
     local, at, d, coefficient, group_size, g0, g1 = block
     t[0] = n
@@ -312,19 +317,21 @@ def _tresca(block, q, n, kappa, work, t):
 
 @jit
 def _bisect(block, q, kappa, work, t):
-    """Find a solution as a root of u_N(r_N) under Tresca's friction, Newton's method finishing it.
+    """Find a root of u_N(r_N) with Tresca friction by bisection, and refine it by Newton's method.
 
-    u_N is continuous in r_N and negative at 0, so once it is positive a bracket closes on a root.
+    u_N is continuous in r_N and negative at 0, so any r_N with u_N >= 0 closes a bracket.
     """
+    # 1. Bracket.
     low, high = 0.0, -q[0] * block.local[block.at + block.d * block.d]
-    found = False
+    closed = False
     for _ in range(10):
-        found = _tresca(block, q, high, kappa, work, t) >= 0.0
-        if found:
+        closed = _tresca(block, q, high, kappa, work, t) >= 0.0
+        if closed:
             break
         low, high = high, 4.0 * high
-    if not found:  # closing still at a million times the impulse: jammed, there may be no solution
+    if not closed:  # u_N < 0 even at a million times the impulse: jammed, possibly no solution
         return
+    # 2. Bisection, with Newton's method each time the bracket is small enough.
     near = 1e-2
     for _ in range(50):
         middle = 0.5 * (low + high)
@@ -340,7 +347,7 @@ def _bisect(block, q, kappa, work, t):
 
 @jit
 def solve_friction(block, q, kappa, work, out):
-    """out <- r of a `FrictionBlock`, a contact of any family.   q, out (d,); kappa (ng,) in and out.
+    """out <- solution of the local problem of a `FrictionBlock`.   q, out (d,); kappa (ng,) in and out.
 
     work (2 d + 2, 2 d + 2).
     """
@@ -349,12 +356,14 @@ def solve_friction(block, q, kappa, work, out):
         for k in range(d):
             out[k] = 0.0
         return
-    # From the last kappas, from rest, from kappas as large as if friction were alone; then bisection.
+    # 1. Newton's method from the last kappas.
     worst = _newton(block, q, kappa, work, out)
+    # 2. From kappa = 0, all groups sticking.
     if not worst <= GOOD:
         for g in range(g0, g1):
             kappa[g] = 0.0
         worst = _newton(block, q, kappa, work, out)
+    # 3. From kappa = |q_k| / (mu_k n0), the value for S = 0.
     if not worst <= GOOD:
         n0, a = -q[0] * local[at + d * d], 1
         for g in range(g0, g1):
@@ -362,6 +371,7 @@ def solve_friction(block, q, kappa, work, out):
             kappa[g] = cones.norm(q, a, a + group_size[g]) / limit if limit > 0.0 else 0.0
             a += group_size[g]
         worst = _newton(block, q, kappa, work, out)
+    # 4. Bisection.
     if not worst <= GOOD:
         _bisect(block, q, kappa, work, out)
     out[0] = max(out[0], 0.0)

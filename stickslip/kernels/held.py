@@ -1,9 +1,9 @@
-"""Named tuples that Python hands over to kernels once, for many calls: `Held`.
+"""Named tuples that are converted for kernels once and passed by address in many calls: `Held`.
 
-Numba takes a third of a microsecond for every array of an argument, in every call, and a kernel that calls
-another copies all that it hands on. A `Held` has the values of a named tuple in memory as compiled code has
-them, and its address is all that a call hands over. Kernels read its fields as those of the tuple; a field
-that is a named tuple, or a `Held`, is read in the same way.
+Numba takes a third of a microsecond per call for every array of an argument, and a kernel that calls another
+copies all arguments. A `Held` stores the values of a named tuple in memory in the layout of compiled code,
+and a call passes only its address. Kernels read its fields as those of the tuple; fields that are named
+tuples, or `Held`, are read in the same way.
 """
 
 from typing import Any, NamedTuple
@@ -23,19 +23,19 @@ if JIT:
     from numba.np.arrayobj import make_array
 
     class HeldType(types.Type):  # type: ignore[misc]
-        """Type of a `Held`: that of the tuple in it."""
+        """Numba type of a `Held`, from the type of its tuple."""
 
         owns_nothing = True
-        """Nothing counts references to its fields, which must not be returned to Python."""
+        """References to its fields are not counted; the fields must not be returned to Python."""
 
         def __init__(self, content: Any, fixed: bool = True):
-            """fixed: whether kernels may take it that nobody writes another tuple to the same place."""
+            """fixed: whether kernels may assume that the stored tuple never changes."""
             self.content, self.fixed = content, fixed
             super().__init__(name=f"held({content}, {fixed})")
 
     @register_model(HeldType)
     class _Model(models.PrimitiveModel):  # type: ignore[misc]
-        """An address."""
+        """Data model: an address."""
 
         def __init__(self, manager: Any, kind: Any):
             super().__init__(manager, kind, ir.IntType(64))
@@ -62,7 +62,7 @@ if JIT:
 
     @lower_getattr_generic(HeldType)  # type: ignore[untyped-decorator]
     def _field(context: Any, builder: Any, held: Any, address: Any, name: str) -> Any:
-        """Code that reads a field."""
+        """Emit code that reads a field."""
         k = held.content.fields.index(name)
         kind, whole = held.content[k], context.get_value_type(held.content)
         place = _part(builder, builder.inttoptr(address, whole.as_pointer()), k)
@@ -71,7 +71,7 @@ if JIT:
         return _read(context, builder, kind, place, held.fixed)
 
     def _read(context: Any, builder: Any, kind: Any, place: Any, fixed: bool) -> Any:
-        """Code that reads a value, which owns nothing."""
+        """Emit code that reads a value without counting references."""
         if isinstance(kind, types.Array):
             array = make_array(kind)(context, builder)
             for k, (part, form) in enumerate(zip(array._datamodel._fields, place.type.pointee, strict=True)):
@@ -92,7 +92,7 @@ if JIT:
         return value
 
     def _part(builder: Any, place: Any, k: int) -> Any:
-        """Code for where part k of a structure is."""
+        """Emit code for the address of part k of a structure."""
         return builder.gep(place, [ir.IntType(32)(0), ir.IntType(32)(k)], inbounds=True)
 
     @intrinsic
@@ -105,10 +105,10 @@ if JIT:
 
     @intrinsic
     def hold(typingctx, values, memory):  # type: ignore[no-untyped-def]
-        """In a kernel: a named tuple of arrays and numbers, kept in `memory`, an array of WORDS whole ones.
+        """In a kernel: store a named tuple of arrays and numbers in `memory`, an array of WORDS integers.
 
-        Kernels that it is handed on to read it as a `Held`. References to its arrays are not counted: they
-        are those of a `Scratch`, or held as well.
+        The result is passed to other kernels as a `Held`. References to its arrays are not counted: they must
+        belong to a `Scratch` or to another `Held`.
         """
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
@@ -123,7 +123,7 @@ if JIT:
 
     @intrinsic
     def values_of(typingctx, held):  # type: ignore[no-untyped-def]
-        """In a kernel: the named tuple that is held."""
+        """In a kernel: return the named tuple of a `Held`."""
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
             kind = signature.return_type
@@ -135,22 +135,23 @@ if JIT:
 else:
 
     def _store(values, address):  # type: ignore[no-untyped-def]
-        """Not without compilation."""
+        """Raise NotImplementedError: `Held` needs compilation."""
         raise NotImplementedError("arguments are held for compiled kernels only")
 
     hold = values_of = _store
 
 
 WORDS = 256
-"""Most numbers of what kernels hold."""
+"""Largest size of a tuple that kernels hold, in words of 8 bytes."""
 
 
 class Held:
-    """A named tuple of arrays, numbers, named tuples and other `Held`, for kernels; in Python it has the same
-    fields. What it was made of lives as long.
+    """A named tuple of arrays, numbers, named tuples and other `Held`, stored for kernels.
 
-    like: another one of the same types, which are not looked at again: that takes milliseconds. fixed: False
-    to be taken where kernels hand on what they hold themselves.
+    It has the same fields in Python, and keeps its values alive.
+
+    like: another `Held` of the same types, which saves the milliseconds of their analysis. fixed: False for
+    arguments of kernels that also take what other kernels store with `hold`.
     """
 
     __slots__ = ("_keep", "_memory", "_numba_type_", "address", "values")

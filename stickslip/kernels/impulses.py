@@ -1,7 +1,7 @@
-"""The faces of a product set at given velocities, and the nearest impulses that keep these velocities.
+"""Faces of a product set at known velocities, and the nearest impulses with the same velocities.
 
-All impulses of a problem with the same velocities form the convex set {r in F : A r = p}, F the product of
-the faces of the laws at these velocities (`problem/impulses.py`). Each face is the image w -> E w, E
+All impulses of a problem with the same velocities form the convex set {r in F : A r = p}, with F the product
+of the faces of the laws at these velocities (`problem/impulses.py`). Each face is the image w -> E w, E
 orthonormal, of a block of one of the four kinds, so that the set is {w in C : B w = b} with a product set C.
 """
 
@@ -16,42 +16,41 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.maps import Mapped
 
 DECREASE = 1e-4
-"""Share of the slope that a step must gain (Nocedal & Wright 2006, 3.1)."""
+"""Armijo parameter of the line search [-] (Nocedal & Wright 2006, 3.1)."""
 HALVINGS = 40
-"""Most halvings of a step."""
+"""Largest number of halvings of a step, and of increases of the regularisation; heuristic."""
 SHIFT = 1e-2
-"""The regularisation over the relative residual (Li, Fukushima, Qi & Yamashita 2004, with exponent 1)."""
+"""Regularisation over the relative residual [-] (Li, Fukushima, Qi & Yamashita 2004, with exponent 1)."""
 LEAST_SHIFT = 1e-13
-"""Smallest regularisation, over rows of norm 1: rounding of the assembled matrix."""
+"""Smallest regularisation, for rows of norm 1 [-]: rounding of the assembled matrix."""
 SMALL_ERROR = 1e-8
-"""Relative residual below which steps that do not halve it mean rounding."""
+"""Relative residual below which steps without progress end the iteration [-]; heuristic."""
 PATIENCE = 3
-"""So many of them end the iteration."""
+"""Number of successive steps that do not halve the residual after which the iteration ends; heuristic."""
 
 
 class Rows(NamedTuple):
-    """B of m rows by its transpose: block i of C touches the rows row[row_start[i]:row_start[i + 1]]."""
+    """B of m rows, by columns: block i of C has entries in the rows row[row_start[i]:row_start[i + 1]]."""
 
     offset: Any
-    """First component of each block of C, and the total, shape (nb + 1,)."""
+    """First component of each block of C, then the number of components, shape (nb + 1,)."""
     row_start: Any
-    """Where the rows of each block begin in `row`, and their number, shape (nb + 1,)."""
+    """First entry of each block in `row`, then their number, shape (nb + 1,)."""
     row: Any
-    """The rows of the blocks, one block after the other."""
+    """Row indices of the blocks, one block after the other."""
     data: Any
-    """The numbers of each component in the rows of its block, one component after the other, flat."""
+    """Entries of each component in the rows of its block, one component after the other, flat."""
 
 
 @jit
 def faces(K, z, y, cut, basis, out):
-    """The faces of all blocks at impulses z and velocities y of one unit.
+    """Write the faces of all blocks at impulses z and velocities y, both in the same unit.
 
-    Returns the number of groups that are left, and the smallest velocity of a group that slides.
+    Return the number of groups of the faces, and the smallest velocity of a sliding group.
 
-    A block is open, at a bound, or a group slides, if its velocity exceeds `cut` and is at least as large as
-    the distance of the impulse from that face: the law allows one of both to differ from zero.
-    z, y (n,); basis (nb, d, d) <- E; out <- the product set of the faces, a `Cones` of arrays as long as
-    those of K, as a plain tuple.
+    A block is open or at a bound, or a group slides, if its velocity exceeds `cut` and is at least the
+    distance of the impulse from that face; by the law one of these two numbers is zero. z, y (n,); basis (nb,
+    d, d) <- E; out <- product set of the faces, a `Cones` as a plain tuple, of arrays as long as those of K.
     """
     kind, offset, lower, upper, _, _, _ = K
     face_kind, face_offset, face_lower, face_upper, face_group_offset, _, _ = out
@@ -87,17 +86,18 @@ def faces(K, z, y, cut, basis, out):
 
 @jit
 def friction_face(i, K, z, y, cut, basis, groups, out):
-    """E of a closed friction cone; its width, groups so far with those that stick, smallest sliding velocity.
+    """Write E of a closed friction cone; return (columns of E, groups so far, smallest sliding velocity).
 
-    With S the groups that slide, t = y/|y|: r_g = -mu_g r_N t_g on S. The unit vector (1, -mu_g t_g) / s with
-    s² = 1 + sum_S mu_g² takes the place of the normal, and mu_g / s that of the other coefficients.
-    basis (d, d); out as in `faces`.
+    With S the groups that slide and t = y/|y|, r_g = -mu_g r_N t_g on S. The unit vector (1, -mu_g t_g) / s
+    with s² = 1 + sum_S mu_g² replaces the normal, and mu_g / s the coefficients of the groups that stick.
+    basis (d, d); out as in `faces`; groups: number of groups of the faces of the blocks before.
     """
     o, d, group_size, coefficient = K.offset[i], K.offset[i + 1] - K.offset[i], out[5], out[6]
     for p in range(d):
         for q in range(d):
             basis[p, q] = 0.0
     basis[0, 0] = 1.0
+    # 1. Column 0 from the groups that slide, a unit column for each component of those that stick.
     a, width, first, square, slowest = 1, 1, groups, 1.0, math.inf
     for g in range(K.group_offset[i], K.group_offset[i + 1]):
         m, mu = K.group_size[g], K.coefficient[g]
@@ -119,6 +119,7 @@ def friction_face(i, K, z, y, cut, basis, groups, out):
             group_size[groups], coefficient[groups] = m, mu
             groups += 1
         a += m
+    # 2. Normalisation.
     s = math.sqrt(square)
     for k in range(d):
         basis[k, 0] /= s
@@ -141,7 +142,7 @@ def out_of_faces(offset, face_offset, basis, w, out):
 
 @jit
 def face_rows(offset, face_offset, basis, rows, length, out):
-    """out <- E' diag(length) rows, those of B' for rows A'.   rows (n, m), out (f, m)."""
+    """out <- E' diag(length) rows, that is B' from A'.   rows (n, m), out (f, m)."""
     for i in range(offset.shape[0] - 1):
         a, b = offset[i], face_offset[i]
         for q in range(face_offset[i + 1] - b):
@@ -205,7 +206,7 @@ def normal_matrix(B, D, shift, work, out):
 
 @jit
 def dual(K, B, centre, b, y, x, w, g):
-    """y·(B w - b) - |w - centre|²/2, the dual function at y; x = centre + B'y, w = P_C(x), g = B w - b."""
+    """Return the dual function y·(B w - b) - |w - centre|²/2; x, w, g <- centre + B'y, P_C(x), B w - b."""
     for k in range(x.shape[0]):
         x[k] = centre[k]
     pull(B, y, x)
@@ -225,7 +226,7 @@ def dual(K, B, centre, b, y, x, w, g):
 def slopes(K, x, D):
     """D <- an element of the generalised derivative of P_C at x.   x (f,), D (nb, d, d).
 
-    The natural map at velocity 0 and rho = 1 is x - P_C(x), so D = I - A.
+    The natural map at velocity 0 with rho = 1 is x - P_C(x), so D = I - A.
     """
     offset, f, d = K.offset, x.shape[0], D.shape[1]
     rho, still, F, B = np.ones(f), np.zeros(f), np.empty(f), np.empty((d, d))
@@ -240,11 +241,11 @@ def slopes(K, x, D):
 
 @jit
 def nearest(K, B, centre, b, tolerance, count, w):
-    """w <- the element of {w in C : B w = b} nearest to `centre`; returns |B w - b| over its size, and steps.
+    """w <- element of {w in C : B w = b} nearest to `centre`; return (|B w - b| / (|b| + |B centre|), steps).
 
-    Regularised semismooth Newton on the dual, min_y of `dual` with sign reversed, whose gradient is B w - b:
-    (B D B' + shift I) dy = -(B w - b), with a line search. The first step has D = I: without active bounds it
-    is the last one. Rows of B have norm 1 or 0.   centre, w (f,), b (m,).
+    Regularised semismooth Newton method for the minimum of `dual`, whose gradient is B w - b:
+    (B D B' + shift I) dy = -(B w - b), with a line search. The first step has D = I, which is exact without
+    active bounds. Rows of B have norm 1 or 0.   centre, w (f,), b (m,).
     """
     kind, offset = K.kind, K.offset
     m, f, nb = b.shape[0], centre.shape[0], kind.shape[0]
@@ -268,6 +269,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
     for step in range(count):
         if error <= tolerance or (since >= PATIENCE and least < SMALL_ERROR):
             break
+        # 1. Generalised derivative D and regularisation.
         steps = step + 1
         if step == 0:
             for i in range(nb):
@@ -276,6 +278,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
         else:
             slopes(K, x, D)
         shift = max(LEAST_SHIFT, SHIFT * min(error, 1.0)) if step else LEAST_SHIFT
+        # 2. Newton step; the regularisation grows until the matrix is positive definite.
         solved = False
         for _ in range(HALVINGS):
             normal_matrix(B, D, shift, work, matrix)
@@ -287,6 +290,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
             shift *= 10.0
         if not solved:
             break
+        # 3. Line search.
         slope, length = 0.0, 1.0
         for j in range(m):
             slope += g[j] * dy[j]
@@ -300,6 +304,7 @@ def nearest(K, B, centre, b, tolerance, count, w):
             ):
                 break
             length *= 0.5
+        # 4. Update, and the best iterate.
         for j in range(m):
             y[j], g[j] = y_new[j], g_new[j]
         for k in range(f):
@@ -317,11 +322,11 @@ def nearest(K, B, centre, b, tolerance, count, w):
 
 @jit
 def inward(K, w, cut, tight, out):
-    """out <- the sum of the inward normals of the bounds that w in C meets to within `cut`; their number.
+    """out <- sum of the inward normals of the bounds that w attains to within `cut`; return their number.
 
-    A cone at its apex has the normal direction, a group at its limit (mu, -w_g/|w_g|), an interval that of
-    its bound. The product of each with elements of C is 0 on the bound and positive elsewhere.
-    w, out (f,); tight (nb,) <- whether the block meets a bound.
+    The inward normal of a cone at its apex is e_N, of a group at its limit (mu, -w_g/|w_g|), of an interval
+    that of its bound. Its product with elements of C is 0 on the bound and positive elsewhere. w, out (f,);
+    tight (nb,) <- whether the block attains a bound.
     """
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     count = 0

@@ -1,7 +1,7 @@
-"""The one decorator of kernels: `jit`.
+"""Decorators of kernels: `jit` and its variants.
 
-With `STICKSLIP_JIT=0` the same kernels run as plain Python, so that a debugger and coverage can enter. No
-`fastmath`: compiled and plain kernels round alike. How they are compiled and kept is told in `compilation/`.
+With `STICKSLIP_JIT=0` the same kernels run as plain Python, for debuggers and coverage. Kernels are compiled
+without `fastmath`, so that compiled and plain kernels round alike. `compilation/` compiles and caches them.
 """
 
 from collections.abc import Callable
@@ -21,22 +21,21 @@ if JIT:
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a kernel (kept on disk, 0/0 is NaN, no reordering of sums)."""
+    """Compile a kernel: cached on disk, 0/0 is NaN, no reordering of sums."""
     if not JIT:
         return _plain(function)
     return kernels.Kernel(function) if kernels.ONCE else PlainKernel(function)
 
 
 def jit_forward(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jit`, of a kernel whose indices count from the front: variables among them are never negative. That
-    saves some instructions for every element."""
+    """Compile a kernel as `jit`, assuming that no variable index is negative, which saves instructions."""
     if not JIT:
         return _plain(function)
     return kernels.Kernel(function, forward=True) if kernels.ONCE else PlainKernel(function)
 
 
 def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jit`, of a kernel that works without the interpreter's lock where Python calls it: threads scale."""
+    """Compile a kernel as `jit` that releases the interpreter's lock if Python calls it, for threads."""
     if not JIT:
         return _plain(function)
     make = kernels.Kernel if kernels.ONCE else PlainKernel
@@ -44,54 +43,58 @@ def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def jit_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jit`, of a kernel that becomes part of those that call it: for many arguments and few calls."""
+    """Compile a kernel as `jit` that is always inlined: for many arguments and few callers."""
     if not JIT:
         return _plain(function)
     return kernels.Kernel(function, inlined=True) if kernels.ONCE else PlainKernel(function)
 
 
 def jit_forward_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jit_forward` and `jit_inlined`."""
+    """Compile a kernel as `jit_forward` and `jit_inlined`."""
     if not JIT:
         return _plain(function)
     return kernels.Kernel(function, inlined=True, forward=True) if kernels.ONCE else PlainKernel(function)
 
 
 def entry(kernel: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """What a call of a kernel with arguments of these types goes to, for loops that make many: nothing is
-    looked up, and nothing is checked. Others than arguments of these types must not be given."""
+    """Return the compiled function of a kernel for arguments of these types, for loops of many calls.
+
+    Calls of it skip the lookup and checks of types: all arguments must have exactly these types.
+    """
     if JIT and isinstance(kernel, kernels.Kernel):
-        made: Callable[..., Any] = kernel.compile(tuple(kernel.typeof_pyval(one) for one in arguments))
-        return made
+        compiled: Callable[..., Any] = kernel.compile(
+            tuple(kernel.typeof_pyval(argument) for argument in arguments)
+        )
+        return compiled
     return kernel
 
 
 def formula(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python function of a kernel, which takes whole arrays where the kernel takes numbers."""
-    written: Callable[..., Any] = getattr(kernel, "py_func", None) or kernel.__wrapped__  # type: ignore[attr-defined]
-    return written
+    """Return the Python function of a kernel, which accepts arrays in place of numbers."""
+    function: Callable[..., Any] = getattr(kernel, "py_func", None) or kernel.__wrapped__  # type: ignore[attr-defined]
+    return function
 
 
 @cache
 def handed(function: Callable[..., Any], arguments: str) -> Any:
-    """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.
+    """Compile `function` as an argument of kernels, so that they are compiled independently of it.
 
-    arguments: of each a letter: `f` and `i` for vectors of numbers and of whole numbers, `x` for a number.
+    arguments: one letter each: `f` for a vector of floats, `i` for a vector of integers, `x` for a float.
     """
     if not JIT:
         return function
     element = {"f": types.float64, "i": types.int64}
-    given = [types.float64 if letter == "x" else types.Array(element[letter], 1, "C") for letter in arguments]
-    made: Any = ccallback.CFunc(
-        function, (tuple(given), types.void), {}, {"error_model": OPTIONS["error_model"]}
+    kinds = [types.float64 if letter == "x" else types.Array(element[letter], 1, "C") for letter in arguments]
+    compiled: Any = ccallback.CFunc(
+        function, (tuple(kinds), types.void), {}, {"error_model": OPTIONS["error_model"]}
     )
-    made._cache = PlainCache(function)
-    made.compile()
-    return made
+    compiled._cache = PlainCache(function)
+    compiled.compile()
+    return compiled
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same in plain Python, as silent as compiled code about overflow and 0/0."""
+    """Return the function as plain Python, without warnings of overflow and 0/0, as compiled code."""
 
     @wraps(function)
     def kernel(*arguments: Any) -> Any:

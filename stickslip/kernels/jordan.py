@@ -1,11 +1,11 @@
-"""The Jordan algebra of second-order cones, on many cones at once.
+"""Jordan algebra of second-order cones, for many cones at once.
 
-Cone i holds the components x[start[i]], ..., x[start[i] + size[i] - 1] of a vector, the first of them x_0,
-and is L = {x_0 >= |x_rest|}; size 1 is x >= 0, with both eigenvalues x_0, and size 0 is no cone. Other
-components are left alone. Matrices are (cones, d, d), of which the first size[i] rows and columns count.
+Cone i is L = {x_0 >= |x_rest|} over the components x[start[i]], ..., x[start[i] + size[i] - 1] of a vector,
+the first of which is x_0. A cone of size 1 is x >= 0, with both eigenvalues x_0; size 0 is no cone. Other
+components are not changed. Matrices are (cones, d, d), of which the first size[i] rows and columns are used.
 
-Nguyen 2021, annex, after Alizadeh & Goldfarb 2003, section 4. Determinants are taken as
-(x_0 - |x_rest|)(x_0 + |x_rest|), which keeps their sign near the boundary.
+Nguyen 2021, annex, after Alizadeh & Goldfarb 2003, section 4. Determinants are computed as
+(x_0 - |x_rest|)(x_0 + |x_rest|), which preserves their sign near the boundary.
 """
 
 import math
@@ -13,11 +13,12 @@ import math
 from stickslip.kernels.jit import jit
 
 TINY = 1e-300
+"""Smallest positive number in roots and divisions, against underflow."""
 
 
 @jit
 def _length(x, o, m):
-    """|x_rest| of the cone at o."""
+    """Return |x_rest| of the cone at o."""
     square = 0.0
     for k in range(1, m):
         square += x[o + k] * x[o + k]
@@ -47,7 +48,7 @@ def product(start, size, x, y, out):
 
 @jit
 def divide(start, size, x, b, out):
-    """out <- arw(x)^-1 b, the y with x o y = b."""
+    """out <- arw(x)^-1 b, the solution y of x o y = b."""
     for i in range(size.shape[0]):
         o, m = start[i], size[i]
         if m == 0:
@@ -63,7 +64,7 @@ def divide(start, size, x, b, out):
 
 @jit
 def power(start, size, x, exponent, out):
-    """out <- x^exponent, of the eigenvalues; -1 for the inverse, 0.5 for the root."""
+    """out <- x^exponent, by the eigenvalues; -1 for the inverse, 0.5 for the square root."""
     for i in range(size.shape[0]):
         o, m = start[i], size[i]
         if m == 0:
@@ -130,7 +131,7 @@ def apply(start, size, blocks, x, out):
 
 @jit
 def longest_step(start, size, x, dx):
-    """Largest t with x + t dx in the cones: the first root of det(x + t dx), infinite if there is none."""
+    """Return the largest t with x + t dx in the cones: the first root of det(x + t dx), or infinity."""
     t = math.inf
     for i in range(size.shape[0]):
         o, m = start[i], size[i]
@@ -161,7 +162,7 @@ def move_inside(start, size, x, least):
 
 @jit
 def scale_by_point(start, size, x, z, out, work):
-    """Nesterov-Todd scaling as F = Q_p, F^-1 = Q_{p^-1}, G = F^-2 = Q_{p^-2}, lam = F x.
+    """Write the Nesterov-Todd scaling F = Q_p, F^-1 = Q_{p^-1}, G = F^-2 = Q_{p^-2}, lam = F x.
 
     p = {Q_{x^1/2} [Q_{x^1/2} z]^-1/2}^-1/2, so that Q_p x = Q_p^-1 z (Nguyen 2021, (1.22)).
     x, z strictly inside; out: G, F, F^-1, lam; work (3, n).
@@ -182,9 +183,10 @@ def scale_by_point(start, size, x, z, out, work):
 
 @jit
 def scale(start, size, x, z, out):
-    """Nesterov-Todd scaling F x = F^-1 z = lam, F^-1 and G = F^-2 (Nguyen 2021, (1.33), (1.34)).
+    """Write the Nesterov-Todd scaling F x = F^-1 z = lam, F^-1 and G = F^-2 (Nguyen 2021, (1.33), (1.34)).
 
-    F = omega Q_{f^1/2} with det f = 1, so G = Q_{f^-1} / omega² is had without squaring; x, z inside.
+    F = omega Q_{f^1/2} with det f = 1, so G = Q_{f^-1} / omega² follows without squaring; x, z strictly
+    inside.
     out: G, F, F^-1, lam.
     """
     G, F, F_inverse, lam = out
@@ -192,15 +194,17 @@ def scale(start, size, x, z, out):
         o, m = start[i], size[i]
         if m == 0:
             continue
+        # 1. omega and f.
         rx, rz = math.sqrt(max(_det(x, o, m), TINY)), math.sqrt(max(_det(z, o, m), TINY))
         xz = 0.0
         for k in range(m):
             xz += x[o + k] * z[o + k]
         omega = math.sqrt(rz / rx)
         below = math.sqrt(max(2.0 * (rx * rz + xz), TINY))
-        for k in range(m):  # f, kept in lam
+        for k in range(m):  # f, stored in lam
             sign = 1.0 if k == 0 else -1.0
             lam[o + k] = (z[o + k] / omega + sign * omega * x[o + k]) / below
+        # 2. G, F and F^-1.
         square = omega * omega
         for a in range(m):
             for b in range(m):
@@ -213,6 +217,7 @@ def scale(start, size, x, z, out):
                     entry = fa * fb / (1.0 + lam[o]) + (1.0 if a == b else 0.0)
                     mirrored = entry
                 F[i, a, b], F_inverse[i, a, b] = omega * entry, mirrored / omega
+        # 3. lam = F x.
         for a in range(m):
             s = 0.0
             for b in range(m):

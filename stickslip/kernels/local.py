@@ -1,16 +1,15 @@
-"""One contact by itself: W_ii given, find r_i with u_i = W_ii r_i + q and its law, exactly.
+"""Local problem of one block: the impulse r_i that satisfies the law with u_i = W_ii r_i + q, exactly.
 
-This is the contact law of `laws.py` (`NewtonImpact`, `PoissonImpact`) in compiled form: K is its set, and
-what an impact owes is in q.
+The law is that of `laws.py` (`NewtonImpact`, `PoissonImpact`); restitution is part of q. This file solves
+2D and 3D Coulomb contacts; `friction.py` solves cones of several groups.
 
-Per block, `local` holds W_ii row by row and then what is worth computing once. A sliding contact
-obeys u_T = -kappa r_T with kappa > 0, so that (S + kappa I) t = -b, with S, b the tangential part
-once u_N = 0, and |t| = mu r_N (`slip.py`). Cones of several groups are in `friction.py`, 2D and 3D
-Coulomb here.
+For each block, the array `local` holds W_ii row by row, then quantities that are computed once. With S, b the
+tangential part of the equations after the elimination of r_N by u_N = 0, a sticking contact has S t = -b. A
+sliding contact has u_T = -kappa r_T with kappa > 0, so that (S + kappa I) t = -b and |t| = mu r_N
+(`slip.py`).
 
-Where W_NN = 0 the contact cannot be moved by its own impulse: r_i = 0, and the judge will say
-whether that is a solution. Where S is singular, sticking means the least impulse that brings u_T to
-zero, if there is one.
+If W_NN = 0, the impulse of the contact does not move it, and r_i = 0; the judge decides whether that is a
+solution. If S is singular, a sticking contact takes the smallest impulse with u_T = 0, if there is one.
 """
 
 import math
@@ -20,24 +19,27 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.slip import CLOSE, Sliding, slip3, solve2, stiff_slip3
 
 EXTRAS_3 = 7
-"""Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
+"""Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and the form of S."""
 GENERAL, SINGULAR, ISOTROPIC, STIFF = 0.0, 1.0, 2.0, 3.0
+"""Forms of S: regular, singular, s I with no coupling to the normal, and regular but ill-conditioned."""
 ROUNDING = 1e-13
-"""S below this share of W_TT is what elimination leaves of nothing."""
+"""Largest ratio of |S| to W_TT at which S is rounding of the elimination and set to 0 [-]."""
 SINGULAR_BELOW = 1e-13
-"""S is singular when det S is below this share of tr S tr W_TT: the rounding left by elimination."""
+"""Ratio of det S to tr S tr W_TT below which S is singular [-]: rounding of the elimination."""
 STIFF_BELOW = 1e-2
-"""S of det below this share of (tr S)² is solved in axes and by a way that its condition does not harm."""
+"""Ratio of det S to (tr S)² below which S is ill-conditioned and the contact is solved by `stiff_slip3`
+[-]."""
 
 
 @jit
 def prepare_coulomb3(local, at):
-    """Fill the seven extras of a 3D Coulomb contact after its W_ii.   local flat, W_ii at `at`."""
+    """Write the EXTRAS_3 numbers of a 3D Coulomb contact after its W_ii.   local flat, W_ii at `at`."""
     w00 = local[at]
     for k in range(at + 9, at + 9 + EXTRAS_3):
         local[k] = 0.0
     if not w00 > 0.0:
         return
+    # 1. S = W_TT - W_TN W_NT / W_NN.
     iw = 1.0 / w00
     s11 = local[at + 4] - local[at + 3] * local[at + 1] * iw
     s12 = local[at + 5] - local[at + 3] * local[at + 2] * iw
@@ -47,6 +49,7 @@ def prepare_coulomb3(local, at):
     if abs(s11) + abs(s12) + abs(s21) + abs(s22) <= noise:  # W_ii of rank one
         s11, s12, s21, s22 = 0.0, 0.0, 0.0, 0.0
     local[at + 9], local[at + 10], local[at + 11], local[at + 12], local[at + 13] = iw, s11, s12, s21, s22
+    # 2. The form of S.
     coupling = abs(local[at + 1]) + abs(local[at + 2]) + abs(local[at + 3]) + abs(local[at + 6])
     uneven = abs(s11 - s22) + abs(s12) + abs(s21)
     trace, det = s11 + s22, s11 * s22 - s12 * s21
@@ -60,9 +63,9 @@ def prepare_coulomb3(local, at):
 
 @jit
 def isotropic3(inverse_n, inverse_t, mu, r0, r1, r2, u0, u1, u2):
-    """(r_N, r_1, r_2) of a 3D Coulomb contact with W_ii = diag(W_NN, W_TT, W_TT), in closed form.
+    """Return (r_N, r_1, r_2) of a 3D Coulomb contact with W_ii = diag(W_NN, W_TT, W_TT), in closed form.
 
-    inverse_n, inverse_t: 1/W_NN, 1/W_TT; u the velocity with the impulse r.
+    inverse_n, inverse_t: 1/W_NN, 1/W_TT; r, u: present impulse and the velocity with it.
     """
     n, t1, t2 = r0 - inverse_n * u0, 0.0, 0.0
     if n > 0.0:
@@ -78,7 +81,12 @@ def isotropic3(inverse_n, inverse_t, mu, r0, r1, r2, u0, u1, u2):
 
 @jit
 def coulomb3(local, at, q0, q1, q2, mu, kappa):
-    """(r_N, r_1, r_2, kappa) of a 3D Coulomb contact; kappa in is a guess (0: none)."""
+    """Return (r_N, r_1, r_2, kappa) of a 3D Coulomb contact, by cases: open, sticking, sliding.
+
+    local flat, W_ii and its extras at `at`; q: velocity without the impulse; kappa: initial guess, 0 for
+    none.
+    """
+    # 1. Open, or W_NN = 0; the closed form of an isotropic W_ii.
     iw = local[at + 9]
     if q0 >= 0.0 or iw == 0.0:
         return 0.0, 0.0, 0.0, kappa
@@ -86,6 +94,7 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
     if form == ISOTROPIC:
         n, t1, t2 = isotropic3(iw, local[at + 14], mu, 0.0, 0.0, 0.0, q0, q1, q2)
         return n, t1, t2, kappa
+    # 2. Sticking: S t = -b, in the least-squares sense if S is singular.
     b1, b2 = q1 + local[at + 3] * n0, q2 + local[at + 6] * n0
     w01, w02 = local[at + 1] * iw, local[at + 2] * iw
     s11, s12, s21, s22 = local[at + 10], local[at + 11], local[at + 12], local[at + 13]
@@ -109,6 +118,7 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
     n = n0 - w01 * t1 - w02 * t2
     if sticks and n >= 0.0 and t1 * t1 + t2 * t2 <= mu * mu * n * n:
         return n, t1, t2, kappa
+    # 3. Sliding: (S + kappa I) t = -b, |t| = mu r_N.
     if mu == 0.0:
         return n0, 0.0, 0.0, kappa
     if form == STIFF:
@@ -118,10 +128,10 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
 
 @jit
 def lean3(n, t1, t2, w01, w02, s11, s12, s21, s22, mu):
-    """(r_1, r_2) that sticks, moved along the impulses without effect until it lies in the cone.
+    """Return (r_1, r_2) of a sticking contact with S of rank one, moved into the cone if possible.
 
-    n, t: the least sticking impulse. S is of rank one; with e in its kernel, the impulse
-    (z, e), z = -w·e, moves nothing. If no multiple of it leads into the cone, t is unchanged.
+    n, t: the smallest sticking impulse. With e in the kernel of S, the impulse (z, e), z = -w·e, changes no
+    velocity. The smallest multiple of it that leads into the cone is added; without one, t is unchanged.
     """
     if n >= 0.0 and t1 * t1 + t2 * t2 <= mu * mu * n * n:
         return t1, t2
@@ -133,13 +143,13 @@ def lean3(n, t1, t2, w01, w02, s11, s12, s21, s22, mu):
     z = -(w01 * e1 + w02 * e2)
     # mu² (n + alpha z)² - |t + alpha e|² = a alpha² + 2 b alpha + c
     a, b, c = mu * mu * z * z - 1.0, mu * mu * n * z - t1 * e1 - t2 * e2, mu * mu * n * n - t1 * t1 - t2 * t2
-    under = b * b - a * c
-    if a == 0.0 or under < 0.0:
+    discriminant = b * b - a * c
+    if a == 0.0 or discriminant < 0.0:
         return t1, t2
     best = math.inf
     for side in range(2):
-        root = (-b + (1 - 2 * side) * math.sqrt(under)) / a
-        # a hair further into the cone, so that the test below does not fail by rounding
+        root = (-b + (1 - 2 * side) * math.sqrt(discriminant)) / a
+        # slightly further into the cone, so that the caller's test does not fail by rounding
         alpha = root * (1.0 + 1e-14)
         if n + alpha * z >= 0.0 and abs(alpha) < abs(best):
             best = alpha
@@ -151,7 +161,10 @@ def lean3(n, t1, t2, w01, w02, s11, s12, s21, s22, mu):
 
 @jit
 def coulomb2(local, at, q0, q1, mu):
-    """(r_N, r_T) of a 2D Coulomb contact, by its three cases; W_ii row by row at `at`."""
+    """Return (r_N, r_T) of a 2D Coulomb contact, by cases: open, sticking, sliding.
+
+    local flat, W_ii row by row at `at`; q: velocity without the impulse.
+    """
     w00 = local[at]
     if q0 >= 0.0 or not w00 > 0.0:
         return 0.0, 0.0
@@ -172,7 +185,10 @@ def coulomb2(local, at, q0, q1, mu):
 
 @jit
 def one_component(w, q, low, high, r):
-    """r of one component in [low, high] with -(w r + q) in the normal cone; any sign of w."""
+    """Return r in [low, high] with -(w r + q) in the normal cone of the interval at r, for any sign of w.
+
+    If w = 0 and no bound satisfies this, return the projection of the present r.
+    """
     if low > -math.inf and q + w * low >= 0.0:
         return low
     if high < math.inf and q + w * high <= 0.0:
@@ -184,10 +200,10 @@ def one_component(w, q, low, high, r):
 
 @jit
 def solve_block(i, K, local, local_start, q, r, kappa, work, out):
-    """out <- solution of block i alone, for any kind of block.
+    """out <- solution of the local problem of block i, of any kind.
 
-    q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;
-    kappa (ng,) guesses, renewed; work as `friction.solve_friction` wants it.
+    q, r, out (d,): velocity without the block's own impulse, present impulse, new impulse;
+    kappa (ng,): guesses on entry, multipliers of the solution on exit; work as in `friction.solve_friction`.
     """
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     at, d = local_start[i], offset[i + 1] - offset[i]

@@ -1,9 +1,9 @@
-"""Nonsmooth maps of one block whose roots obey its law, with their generalised Jacobians.
+"""Nonsmooth maps of one block whose roots satisfy its law, with their generalised Jacobians.
 
 Every map writes F_i(r_i, u_i), A = dF_i/dr_i and B = dF_i/du_i of block i, so that with
-u = W r + u_free the Newton matrix has the blocks A δ_ij + B W_ij. It returns a state: 0 for a block
-that is open (there F = r, A = I, B = 0, so that it can be eliminated), else 1, plus the bit 2 << g
-when group g of its friction cone slips.
+u = W r + u_free the Newton matrix has the blocks A δ_ij + B W_ij. It returns a state: 0 for an open
+block (F = r, A = I, B = 0, so that it can be eliminated), else 1, plus the bit 2 << g if group g of
+its friction cone slips.
 
 rho (n,) augmentation [kg], one per component and the same within a group; r, u (n,).
 
@@ -18,7 +18,7 @@ from stickslip.kernels.jit import jit
 
 
 class Mapped(NamedTuple):
-    """What a map writes of block i."""
+    """Outputs of a map for block i."""
 
     F: Any
     """F_i on the components of block i [N s], shape (n,)."""
@@ -30,7 +30,7 @@ class Mapped(NamedTuple):
 
 @jit
 def clear(d, out):
-    """A, B <- 0 on their leading d rows and columns."""
+    """A, B <- 0 in their leading d rows and columns."""
     for a in range(d):
         for b in range(d):
             out.A[a, b] = 0.0
@@ -39,7 +39,7 @@ def clear(d, out):
 
 @jit
 def one_by_one(i, K, rho, r, u, out):
-    """F = r - P_[low, high](r - rho u) for each component; a free one has F = rho u.   Returns its state."""
+    """Write F = r - P_[low, high](r - rho u) for each component (F = rho u if free); return the state."""
     o, d, low, high, state = K.offset[i], K.offset[i + 1] - K.offset[i], K.lower[i], K.upper[i], 0
     F, A, B = out
     clear(d, out)
@@ -51,21 +51,22 @@ def one_by_one(i, K, rho, r, u, out):
         else:
             bound = low if y <= low else high
             F[k], A[a, a] = r[k] - bound, 1.0
-            if bound != 0.0:  # only F = r may be eliminated
+            if bound != 0.0:  # elimination requires F = r
                 state = 1
     return state
 
 
 @jit
 def disks(i, K, rho, height, r, u, out):
-    """F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of every group (16.1).   Returns the bits of slip.
+    """Write F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of all groups (16.1); return bits of slip.
 
-    height: normal >= 0, which the radius is proportional to, and its derivatives by r_N and u_N.
+    height: normal >= 0 in the radius of the disks, and its derivatives with respect to r_N and u_N.
     """
     o, g0, (normal, dr, du), (F, A, B) = K.offset[i], K.group_offset[i], height, out
     slips, a = 0, 1
     for g in range(g0, K.group_offset[i + 1]):
         m, mu, radius = K.group_size[g], K.coefficient[g], K.coefficient[g] * normal
+        # 1. Trial impulse; sticking: F = rho u.
         for k in range(o + a, o + a + m):
             F[k] = r[k] - rho[k] * u[k]
         size = cones.norm(F, o + a, o + a + m)
@@ -75,15 +76,15 @@ def disks(i, K, rho, height, r, u, out):
             a += m
             continue
         slips |= 2 << g - g0
-        # y the trial impulse, e = y/|y|: d(radius e) = mu e d(normal) + radius Gamma(y) dy,
-        # Gamma(y) = (I - e e')/|y|; at radius 0 nothing depends on y
+        # 2. Sliding: with y the trial impulse and e = y/|y|, d(radius e) = mu e d(normal) + radius Gamma(y)
+        # dy, Gamma(y) = (I - e e')/|y|; for radius 0 the result does not depend on y.
         for j in range(a, a + m):
             A[j, j] = 1.0
             F[o + j] = F[o + j] / size if size > 0.0 else 0.0
         if mu > 0.0:
             share = radius / size if size > 0.0 else 0.0
             for j in range(a, a + m):
-                for k in range(a, a + m if m > 1 else a):  # a direction in 2D cannot turn
+                for k in range(a, a + m if m > 1 else a):  # in 2D e is constant
                     turn = -share * F[o + j] * F[o + k]
                     if j == k:
                         turn += share
@@ -99,7 +100,10 @@ def disks(i, K, rho, height, r, u, out):
 
 @jit
 def alart_curnier(i, K, rho, r, u, out):
-    """F_N = r_N - max(y, 0), disks of radius mu y, y = r_N - rho_N u_N (16.1)-(16.16); open when y <= 0."""
+    """Write the map of Alart and Curnier: F_N = r_N - max(y, 0), disks of radius mu y; return the state.
+
+    y = r_N - rho_N u_N, (16.1)-(16.16); the block is open if y <= 0.
+    """
     o, d, (F, A, B) = K.offset[i], K.offset[i + 1] - K.offset[i], out
     if K.kind[i] != cones.FRICTION:
         return one_by_one(i, K, rho, r, u, out)
@@ -115,7 +119,10 @@ def alart_curnier(i, K, rho, r, u, out):
 
 @jit
 def jean_moreau(i, K, rho, r, u, out):
-    """As Alart–Curnier with disks of radius mu max(r_N, 0); open when moreover r_N <= 0."""
+    """Write the map of Jean and Moreau: `alart_curnier` with radius mu max(r_N, 0); return the state.
+
+    The block is open if y <= 0 and r_N <= 0.
+    """
     o, d, (F, A, B) = K.offset[i], K.offset[i + 1] - K.offset[i], out
     if K.kind[i] != cones.FRICTION:
         return one_by_one(i, K, rho, r, u, out)

@@ -1,7 +1,7 @@
-"""Newton-Euler bodies and their contacts in compiled steps, and where Python asks for them.
+"""Kinematics of Newton-Euler bodies and of their contacts, for compiled steps and for Python.
 
 q = (x, p) with the unit quaternion p scalar first, v = (ẋ, Ω) with Ω in the frame of the body (Siconos
-Developer's Notes 2017, (11.36) to (11.48)). Rows over velocities follow from those over q̇ = T(q) v.
+Developer's Notes 2017, (11.36) to (11.48)). With q̇ = T(q) v, a row over q̇ becomes row T(q) over v.
 """
 
 import math
@@ -11,7 +11,7 @@ from stickslip.kernels.bodies.rotation import cross, entries, product, turned
 from stickslip.kernels.jit import jit
 
 TOUCH = 10
-"""Numbers of a touch: gap, normal, point on the first body, point on the second."""
+"""Size of a `touch`: gap [m], normal, contact point on the first body, contact point on the second [m]."""
 
 
 @jit
@@ -25,17 +25,17 @@ def pose_rate(q, v, out):
 
 @jit
 def by_velocity(q, row, out):
-    """out <- row T(q), of a row over q̇.   q, row (7,), out (6,)."""
+    """out <- row T(q), a row over v, from a row over q̇.   q, row (7,), out (6,)."""
     for k in range(3):
         out[k] = row[k]
-    # Ψ'(p) d is the vector part of p* ∘ d over 2
+    # Ψ'(p) d is half the vector part of p* ∘ d
     _, s1, s2, s3 = product(q[3], -q[4], -q[5], -q[6], row[3], row[4], row[5], row[6])
     out[3], out[4], out[5] = 0.5 * s1, 0.5 * s2, 0.5 * s3
 
 
 @jit
 def normalize(q):
-    """The quaternion of q with length one, where it has a length.   q (7,)."""
+    """Normalise the quaternion of q in place, unless it is zero.   q (7,)."""
     length = math.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
     if length > 0.0:
         for k in range(3, 7):
@@ -51,7 +51,7 @@ def gyration(inertia, v, out):
 
 @jit
 def inertia_times(inertia, v):
-    """I Ω.   inertia (9,), v (6,)."""
+    """Return I Ω.   inertia (9,), v (6,)."""
     return (
         inertia[0] * v[3] + inertia[1] * v[4] + inertia[2] * v[5],
         inertia[3] * v[3] + inertia[4] * v[4] + inertia[5] * v[5],
@@ -71,48 +71,51 @@ def gyration_slope(inertia, v, out):
 
 
 @jit
-def touch_plane(given, q, out):
-    """out <- touch of a sphere, or a point, of a body above a plane; given: its centre in the body's frame
-    (3), its radius, the plane's normal (3) and offset.   q (7,), out (TOUCH,)."""
-    x, y, z = turned(q[3], q[4], q[5], q[6], given[0], given[1], given[2])
-    radius, gap = given[3], -given[7]
+def touch_plane(geometry, q, out):
+    """out <- touch of a sphere or a point of a body with a plane.   q (7,), out (TOUCH,).
+
+    geometry: centre of the sphere in the frame of the body (3), radius, normal (3) and offset of the plane.
+    """
+    x, y, z = turned(q[3], q[4], q[5], q[6], geometry[0], geometry[1], geometry[2])
+    radius, gap = geometry[3], -geometry[7]
     for k in range(3):
-        out[1 + k] = given[4 + k]
+        out[1 + k] = geometry[4 + k]
     out[4], out[5], out[6] = (
-        q[0] + x - radius * given[4], q[1] + y - radius * given[5], q[2] + z - radius * given[6],
+        q[0] + x - radius * geometry[4], q[1] + y - radius * geometry[5], q[2] + z - radius * geometry[6],
     )  # fmt: skip
     for k in range(3):
-        gap += given[4 + k] * out[4 + k]
+        gap += geometry[4 + k] * out[4 + k]
         out[7 + k] = out[4 + k]
     out[0] = gap
 
 
 @jit
-def touch_spheres(given, q, out):
-    """out <- touch of spheres of two bodies, or of one and the world; NaN where their centres coincide.
+def touch_spheres(geometry, q, out):
+    """out <- touch of two spheres, of two bodies or of one and the world; NaN if their centres coincide.
 
-    given: both radii, both centres in the frames of their bodies (3 each).   q (7,) or (14,), out (TOUCH,).
+    geometry: both radii, both centres in the frames of their bodies (3 each).   q (7,) or (14,), out
+    (TOUCH,).
     """
-    x, y, z = turned(q[3], q[4], q[5], q[6], given[2], given[3], given[4])
+    x, y, z = turned(q[3], q[4], q[5], q[6], geometry[2], geometry[3], geometry[4])
     x, y, z = q[0] + x, q[1] + y, q[2] + z
-    a, b, c = given[5], given[6], given[7]
+    a, b, c = geometry[5], geometry[6], geometry[7]
     if q.shape[0] == 14:
         a, b, c = turned(q[10], q[11], q[12], q[13], a, b, c)
         a, b, c = q[7] + a, q[8] + b, q[9] + c
     d0, d1, d2 = x - a, y - b, z - c
     distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-    out[0] = distance - given[0] - given[1]
+    out[0] = distance - geometry[0] - geometry[1]
     out[1], out[2], out[3] = d0 / distance, d1 / distance, d2 / distance
-    out[4], out[5], out[6] = x - given[0] * out[1], y - given[0] * out[2], z - given[0] * out[3]
-    out[7], out[8], out[9] = a + given[1] * out[1], b + given[1] * out[2], c + given[1] * out[3]
+    out[4], out[5], out[6] = x - geometry[0] * out[1], y - geometry[0] * out[2], z - geometry[0] * out[3]
+    out[7], out[8], out[9] = a + geometry[1] * out[1], b + geometry[1] * out[2], c + geometry[1] * out[3]
 
 
 @jit
 def contact_rows(touch, q, m, axes, out):
-    """out <- rows of the relative velocity at a touch along normal and tangents, first body minus second; of
-    more than three components the others are the relative spin: along the tangents (5), about the normal (4),
-    or both in this order (6).
+    """out <- rows of the m relative velocities at a touch, first body minus second.
 
+    The first three are those along the normal and the tangents. The others are relative angular velocities:
+    about the normal (m = 4), about the tangents (m = 5), or about the tangents, then the normal (m = 6).
     touch (TOUCH,), q (7,) or (14,), axes (9,) work, out (m 6,) or (m 12,).
     """
     fill_frame(touch[1:4], axes)

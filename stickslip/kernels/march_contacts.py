@@ -1,7 +1,7 @@
-"""Interactions in a compiled step: outputs and rows, who is active, who is coupled, and their problem.
+"""Interactions in a compiled step: outputs, rows, active contacts, coupled systems and the contact problem.
 
-What `schemes/moreau_jean_contacts.py` and `schemes/problems.py` do, on flat arrays. W is assembled over the
-systems that two interactions share (Siconos Developer's Notes 2017, (1.39) and (1.40)).
+The work of `schemes/moreau_jean_contacts.py` and `schemes/problems.py`, on flat arrays. W is assembled over
+the systems that two interactions share (Siconos Developer's Notes 2017, (1.39) and (1.40)).
 """
 
 import math
@@ -14,12 +14,12 @@ from stickslip.kernels.jit import jit, jit_inlined
 from stickslip.kernels.march_motion import evaluate, substitute
 
 SYMMETRY = 1e-12
-"""Largest difference of W across its diagonal, over its largest entry, that is rounding."""
+"""Largest |W_km - W_mk| over max |W| that counts as rounding [-]."""
 
 
 @jit_inlined
 def gather(i, ties, index, q, z, buffers):
-    """(coordinates, multipliers, parameters) of interaction i, copied."""
+    """Return copies of (coordinates, zero multipliers, parameters) of interaction i."""
     q0, q1, p0, p1 = ties[i, at.Q0], ties[i, at.Q1], ties[i, at.P0], ties[i, at.P1]
     m = ties[i, at.C1] - ties[i, at.C0]
     for k in range(q0, q1):
@@ -32,43 +32,43 @@ def gather(i, ties, index, q, z, buffers):
 
 
 @jit
-def touch(form, given, q, out):
-    """out <- gap, normal and points of a contact of bodies.   q (7,) or (14,) its own, out (TOUCH,)."""
+def touch(form, geometry, q, out):
+    """out <- touch (gap, normal, points) of a contact of bodies.   q (7,) or (14,), out (TOUCH,)."""
     if form == at.PLANE:
-        bodies.touch_plane(given, q, out)
+        bodies.touch_plane(geometry, q, out)
     else:
-        bodies.touch_spheres(given, q, out)
+        bodies.touch_spheres(geometry, q, out)
 
 
 @jit_inlined
 def outputs(i, ties, t, q, z, buffers, out):
     """out[components of i] <- y(t, q).   out (size,)."""
     table, blocks, constants = ties.table, ties.blocks, ties.values.constants
-    own, lam, own_z = gather(i, table, ties.index, q, z, buffers)
+    coordinates, lam, parameters = gather(i, table, ties.index, q, z, buffers)
     c0, c1, where, form = table[i, at.C0], table[i, at.C1], table[i, at.Y_AT], table[i, at.FORM]
     if form == at.LINEAR:
-        C, F, n = table[i, at.ROWS_AT], table[i, at.Y_BY_Z], own.shape[0]
+        C, F, n = table[i, at.ROWS_AT], table[i, at.Y_BY_Z], coordinates.shape[0]
         for k in range(c1 - c0):
             s = 0.0
             for j in range(n):
-                s += constants[C + k * n + j] * own[j]
+                s += constants[C + k * n + j] * coordinates[j]
             if where >= 0:
                 s += constants[where + k]
             if F >= 0:
-                for j in range(own_z.shape[0]):
-                    s += constants[F + k * own_z.shape[0] + j] * own_z[j]
+                for j in range(parameters.shape[0]):
+                    s += constants[F + k * parameters.shape[0] + j] * parameters[j]
             out[c0 + k] = s
     elif form == at.WRITTEN:
-        evaluate(ties.values, table[i, at.Y], where, t, own, lam, own_z, out[c0:c1])
+        evaluate(ties.values, table[i, at.Y], where, t, coordinates, lam, parameters, out[c0:c1])
     else:
         gaps = buffers[3]
         if form == at.GAPS_ONLY:
             g = 0
             for b in range(table[i, at.B0], table[i, at.B1]):
                 g += int(is_unilateral(blocks[b, at.KIND]))
-            evaluate(ties.values, table[i, at.Y], where, t, own, lam, own_z, gaps[:g])
+            evaluate(ties.values, table[i, at.Y], where, t, coordinates, lam, parameters, gaps[:g])
         else:
-            touch(form, constants[where : where + 8], own, gaps)
+            touch(form, constants[where : where + 8], coordinates, gaps)
         for k in range(c0, c1):
             out[k] = 0.0
         g = 0
@@ -80,32 +80,32 @@ def outputs(i, ties, t, q, z, buffers, out):
 
 @jit_inlined
 def rates(i, ties, t, q, z, tying):
-    """Rows of interaction i in its room, and its drift, at (t, q)."""
+    """Write the rows of interaction i and its drift at (t, q), to `tying.rows` and `tying.components`."""
     table, rows, form = ties.table, tying.rows, ties.table[i, at.FORM]
     by_q, drifts = table[i, at.ROWS_BY] == at.BY_Q, table[i, at.DRIFT] != 0
     if form < at.PLANE and table[i, at.ROWS] == 0 and not by_q and not drifts:
         return
-    own, lam, own_z = gather(i, table, ties.index, q, z, tying.buffers)
+    coordinates, lam, parameters = gather(i, table, ties.index, q, z, tying.buffers)
     c0, c1, room, where = table[i, at.C0], table[i, at.C1], table[i, at.ROOM], table[i, at.ROWS_AT]
     if form >= at.PLANE:
-        given, found = table[i, at.Y_AT], tying.buffers[3]
-        touch(form, ties.values.constants[given : given + 8], own, found)
-        bodies.contact_rows(found, own, c1 - c0, tying.spare, rows[room:])
+        geometry, contact = table[i, at.Y_AT], tying.buffers[3]
+        touch(form, ties.values.constants[geometry : geometry + 8], coordinates, contact)
+        bodies.contact_rows(contact, coordinates, c1 - c0, tying.spare, rows[room:])
     elif by_q:
-        D = tying.spare[: (c1 - c0) * own.shape[0]]
-        evaluate(ties.values, table[i, at.ROWS], where, t, own, lam, own_z, D)
-        rows_by_velocity(i, ties, own, D, rows)
+        D = tying.spare[: (c1 - c0) * coordinates.shape[0]]
+        evaluate(ties.values, table[i, at.ROWS], where, t, coordinates, lam, parameters, D)
+        rows_by_velocity(i, ties, coordinates, D, rows)
     elif table[i, at.ROWS] != 0:
         size = (c1 - c0) * (table[i, at.U1] - table[i, at.U0])
-        evaluate(ties.values, table[i, at.ROWS], 0, t, own, lam, own_z, rows[room : room + size])
+        evaluate(ties.values, table[i, at.ROWS], 0, t, coordinates, lam, parameters, rows[room : room + size])
     if drifts:
         drift = tying.components[at.DRIFT_NOW][c0:c1]
-        evaluate(ties.values, table[i, at.DRIFT], 0, t, own, lam, own_z, drift)
+        evaluate(ties.values, table[i, at.DRIFT], 0, t, coordinates, lam, parameters, drift)
 
 
 @jit
 def rows_by_velocity(i, ties, q, D, rows):
-    """Rows of interaction i in its room from those by q̇, system by system.   q its own, D (m nq,)."""
+    """Write the rows over v of interaction i from its rows D over q̇.   q (nq,), D (m nq,)."""
     table, systems, place, first = ties.table, ties.systems, ties.table[i, at.ROOM], 0
     for _ in range(table[i, at.C0], table[i, at.C1]):
         x = 0
@@ -122,7 +122,7 @@ def rows_by_velocity(i, ties, q, D, rows):
 
 @jit
 def fixed_rates(ties, constants, rows, drift):
-    """Rows and drifts that are constant, written once."""
+    """Write the constant rows and drifts, once per march."""
     for i in range(ties.shape[0]):
         c0, c1, room = ties[i, at.C0], ties[i, at.C1], ties[i, at.ROOM]
         if ties[i, at.ROWS] == 0 and ties[i, at.ROWS_BY] == at.BY_V:
@@ -137,7 +137,7 @@ def fixed_rates(ties, constants, rows, drift):
 
 @jit
 def is_unilateral(kind):
-    """Whether a block of that kind waits for its gap to close."""
+    """Return whether a block of this kind is active only if its gap closes."""
     return kind == cones.NONNEGATIVE or kind == cones.FRICTION
 
 
@@ -155,7 +155,7 @@ def output_rates(i, ties, index, rows, v, drift, out):
 
 @jit_inlined
 def speed(blocks, components):
-    """Largest speed of the contacts, before the step or after its free motion [m/s]."""
+    """Return the largest relative velocity of the contacts, at the start or after the free motion [m/s]."""
     largest = 0.0
     for b in range(blocks.shape[0]):
         if is_unilateral(blocks[b, at.KIND]):
@@ -166,9 +166,9 @@ def speed(blocks, components):
 
 @jit_inlined
 def activate(blocks, numbers, h, components, forecast, active):
-    """forecast, active of all blocks, and what is added to u⁺; false if something is not finite.
+    """Write forecast and active of all blocks and the bias of u⁺; return False if a value is not finite.
 
-    Active as their forecast y + h/2 u_N says (`activation.py`); always where they do not wait.
+    Unilateral blocks are active by their forecast gap y + h/2 u_N (`activation.py`), all others always.
     """
     y, u, bias = components[at.Y_NOW], components[at.U_BEFORE], components[at.BIAS]
     for k in range(y.shape[0]):
@@ -182,7 +182,7 @@ def activate(blocks, numbers, h, components, forecast, active):
         if is_unilateral(blocks[b, at.KIND]):
             forecast[b] = y[k] + (0.5 * h) * u[k]
             e = numbers[b, at.RESTITUTION]
-            rate = gap_rate(forecast[b], u[k], e > 0.0, h)  # read only of blocks that take part
+            rate = gap_rate(forecast[b], u[k], e > 0.0, h)  # used by active blocks only
             bias[k] = rate if rate > 0.0 else e * min(u[k], 0.0)
         active[b] = takes_part(y[k], forecast[b], slack)
     return True
@@ -190,7 +190,7 @@ def activate(blocks, numbers, h, components, forecast, active):
 
 @jit
 def find(root, s):
-    """The representative of system s."""
+    """Return the representative of the set of coupled systems that contains s."""
     while root[s] != s:
         s = root[s]
     return s
@@ -198,7 +198,7 @@ def find(root, s):
 
 @jit_inlined
 def couple(ties, tied, active, root):
-    """root <- systems joined by active interactions; count of systems in `root`."""
+    """root <- sets of systems coupled by active interactions, as a union-find forest (see `find`)."""
     for s in range(root.shape[0]):
         root[s] = s
     for i in range(ties.shape[0]):
@@ -212,43 +212,46 @@ def couple(ties, tied, active, root):
 
 @jit_inlined
 def is_active(i, ties, active):
-    """Whether a block of interaction i is active."""
-    found = False
+    """Return whether a block of interaction i is active."""
+    any_active = False
     for b in range(ties[i, at.B0], ties[i, at.B1]):
-        found = found or active[b]
-    return found
+        any_active = any_active or active[b]
+    return any_active
 
 
 @jit_inlined
 def collect(leader, ties, tied, cones_, active, root, problem):
-    """(blocks, components) of the problem of the systems led by `leader`: its set, and where it stands."""
-    blocks, whole, reals = cones_.blocks, problem.whole, problem.reals
+    """Write the set and the component map of the contact problem of the systems represented by `leader`.
+
+    Return its number of blocks and of components.
+    """
+    blocks, integers, reals = cones_.blocks, problem.integers, problem.reals
     nb, n, g = 0, 0, 0
-    whole[at.OFFSETS, 0], whole[at.GROUP_OFFSETS, 0] = 0, 0
+    integers[at.OFFSETS, 0], integers[at.GROUP_OFFSETS, 0] = 0, 0
     for i in range(ties.shape[0]):
         if find(root, tied[ties[i, at.S0]]) != leader:
             continue
         for b in range(ties[i, at.B0], ties[i, at.B1]):
             if not active[b]:
                 continue
-            whole[at.KINDS, nb] = blocks[b, at.KIND]
+            integers[at.KINDS, nb] = blocks[b, at.KIND]
             reals[at.LOWERS, nb] = cones_.numbers[b, at.LOWER]
             reals[at.UPPERS, nb] = cones_.numbers[b, at.UPPER]
             for k in range(blocks[b, at.COMPONENT], blocks[b, at.COMPONENT_END]):
                 problem.map[0, n], problem.map[1, n] = k, i
                 n += 1
             for k in range(blocks[b, at.G0], blocks[b, at.G1]):
-                whole[at.GROUP_SIZES, g] = cones_.group_size[k]
+                integers[at.GROUP_SIZES, g] = cones_.group_size[k]
                 reals[at.COEFFICIENTS, g] = cones_.coefficient[k]
                 g += 1
             nb += 1
-            whole[at.OFFSETS, nb], whole[at.GROUP_OFFSETS, nb] = n, g
+            integers[at.OFFSETS, nb], integers[at.GROUP_OFFSETS, nb] = n, g
     return nb, n
 
 
 @jit
 def row_of(k, ties, map_):
-    """Where the row of component k of the problem stands, and how wide it is."""
+    """Return (position, length) of the row of component k of the problem."""
     c, i = map_[0, k], map_[1, k]
     width = ties[i, at.U1] - ties[i, at.U0]
     return ties[i, at.ROOM] + (c - ties[i, at.C0]) * width, width
@@ -256,7 +259,7 @@ def row_of(k, ties, map_):
 
 @jit_inlined
 def respond(n, ties, map_, tying, matrices, pivots):
-    """responses <- A⁻¹ times each row of the problem, system by system, in the rooms of the rows."""
+    """responses <- A⁻¹ times each row of the problem, system by system, at the position of the row."""
     table, systems = ties.table, ties.systems
     for k in range(n):
         i = map_[1, k]
@@ -274,7 +277,7 @@ def respond(n, ties, map_, tying, matrices, pivots):
 
 @jit_inlined
 def delassus(n, ties, map_, rows, responses, W):
-    """W[:n n] <- rows times responses over the systems that two interactions share."""
+    """W[:n n] <- H' A⁻¹ H: rows times responses, summed over the systems that two interactions share."""
     table, tied, systems = ties.table, ties.tied, ties.systems
     for k in range(n):
         i = map_[1, k]
@@ -282,22 +285,22 @@ def delassus(n, ties, map_, rows, responses, W):
         for m in range(n):
             o = map_[1, m]
             second, _ = row_of(m, table, map_)
-            total, left = 0.0, first
+            total, left_place = 0.0, first
             for j in range(table[i, at.S0], table[i, at.S1]):
                 size = systems[tied[j], at.V1] - systems[tied[j], at.V0]
-                right = second
+                right_place = second
                 for l in range(table[o, at.S0], table[o, at.S1]):  # noqa: E741
                     if tied[l] == tied[j]:
                         for c in range(size):
-                            total += rows[left + c] * responses[right + c]
-                    right += systems[tied[l], at.V1] - systems[tied[l], at.V0]
-                left += size
+                            total += rows[left_place + c] * responses[right_place + c]
+                    right_place += systems[tied[l], at.V1] - systems[tied[l], at.V0]
+                left_place += size
             W[k * n + m] = total
 
 
 @jit
 def is_lopsided(n, W):
-    """Whether W differs across its diagonal by more than rounding."""
+    """Return whether W is unsymmetric beyond rounding."""
     worst, largest = 0.0, 0.0
     for k in range(n):
         for m in range(n):
@@ -308,13 +311,14 @@ def is_lopsided(n, W):
 
 @jit_inlined
 def solve(solver, nb, n, ties, tolerance, vectors, tying, problem):
-    """How it ended: impulses of the problem, v_end <- v_free + A⁻¹ H r, pushed <- H r.
+    """Solve the contact problem; v_end <- v_free + A⁻¹ H r, pushed <- H r; return the exit code.
 
     solver: `small_contacts.solve_into`, which fills `problem.measures`.
     """
     table, index, components, map_ = ties.table, ties.index, tying.components, problem.map
-    whole, reals, W = problem.whole, problem.reals, problem.W
+    integers, reals, W = problem.integers, problem.reals, problem.W
     v_free, v_end, pushed = vectors[at.V_FREE], vectors[at.V_END], vectors[at.PUSHED]
+    # 1. u_free = H' v_free + drift + bias.
     for k in range(n):
         c, u0 = map_[0, k], table[map_[1, k], at.U0]
         place, width = row_of(k, table, map_)
@@ -323,17 +327,19 @@ def solve(solver, nb, n, ties, tolerance, vectors, tying, problem):
             s += tying.rows[place + j] * v_free[index[u0 + j]]
         reals[at.U_FREES, k] = s
         reals[at.IMPULSES, k] = components[at.IMPULSE, c]
-    groups = whole[at.GROUP_OFFSETS, nb]
+    # 2. Impulses r; frictionless problems with an unsymmetric W are left to the full solver.
+    groups = integers[at.GROUP_OFFSETS, nb]
     if groups == 0 and n > 1 and is_lopsided(n, W):
         return at.UNSYMMETRIC
     solver(
-        whole[at.KINDS][:nb], whole[at.OFFSETS][: nb + 1], reals[at.LOWERS][:nb], reals[at.UPPERS][:nb],
-        whole[at.GROUP_OFFSETS][: nb + 1], whole[at.GROUP_SIZES][:groups],
+        integers[at.KINDS][:nb], integers[at.OFFSETS][: nb + 1], reals[at.LOWERS][:nb], reals[at.UPPERS][:nb],
+        integers[at.GROUP_OFFSETS][: nb + 1], integers[at.GROUP_SIZES][:groups],
         reals[at.COEFFICIENTS][:groups], W[: n * n], reals[at.U_FREES][:n], tolerance,
         reals[at.IMPULSES][:n], reals[at.VELOCITIES][:n], problem.measures,
     )  # fmt: skip
     if problem.measures[small_contacts.SOLVED] != 1.0:
         return at.UNSOLVED
+    # 3. Velocities with the impulses.
     for k in range(n):
         c, u0, r = map_[0, k], table[map_[1, k], at.U0], reals[at.IMPULSES, k]
         place, width = row_of(k, table, map_)

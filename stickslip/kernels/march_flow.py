@@ -1,13 +1,13 @@
-"""Many steps of Euler-Moreau for linear systems of constant matrices in one compiled call.
+"""Many steps of Euler-Moreau for linear systems with constant matrices in one compiled call.
 
-With W = M - h θ A a part that is tied together by its multipliers goes over a step as
+With W = M - h θ A, a step of a part (a set of systems that multipliers couple) is
 
     x⁺ - x = W⁻¹ h (A x + c + old r_k) + h w W⁻¹ B lam,   y = C (x + ρ (x⁺ - x)) + D lam + e,   r = B lam
 
-(`schemes/euler_moreau_newton.py` has the equations and their source), c and e known at every step. W⁻¹ is
-kept as a matrix; whether what it gives solves the equations is seen from their residual, step by step. A step
-that misses a tolerance, or is not finite, ends the march before it, and the ordinary step has its turn. A
-signal that is to end the run ends it between two steps.
+(`schemes/euler_moreau_newton.py` has the equations and their source), with c and e known at every step. W⁻¹
+is stored as a matrix; each step checks the residual of the equations. A step that misses a tolerance or has
+non-finite values ends the march before it, and the ordinary step is made instead. A signal that stops the run
+ends the march between two steps.
 """
 
 import math
@@ -22,24 +22,23 @@ from stickslip.kernels.residuals import NATURAL, SCALED
 from stickslip.state import Array, IntArray
 
 X0, X1, LAM0, LAM1, FLOW0, FLOW1, XX, XL, LL = range(9)
-"""Columns of `parts`: states, multipliers and systems, from and to; where its matrices of states by states,
-states by multipliers, and multipliers by multipliers begin."""
+"""Columns of `Linear.parts`: ranges of states, multipliers and systems; positions of its matrices of states
+by states, states by multipliers, and multipliers by multipliers."""
 NOTHING = 1e-290
-"""What is smaller is zero: numbers so close to the least that there are have lost their digits."""
+"""Absolute value below which an error counts as zero: near underflow numbers have few correct digits."""
 
 
 class Linear(NamedTuple):
-    """A linear model in parts, for one length of step and one set of weights; matrices row by row, part after
-    part [any]."""
+    """A linear model in parts, for one step size and set of weights; matrices row by row by parts [any]."""
 
     parts: IntArray
-    """Where everything of a part stands [-], shape (parts, columns)."""
+    """Positions of the data of each part [-], shape (parts, columns)."""
     flows: IntArray
-    """Where the states of each system begin, and the last ends [-], shape (systems + 1,)."""
+    """First state of each system, then the number of states [-], shape (systems + 1,)."""
     lower: Array
-    """Bounds of the multipliers [unit of lam], shape (m,)."""
+    """Lower bounds of the multipliers [unit of lam], shape (m,)."""
     upper: Array
-    """Likewise [unit of lam], shape (m,)."""
+    """Upper bounds of the multipliers [unit of lam], shape (m,)."""
     M: Array
     A: Array
     inverse: Array
@@ -50,14 +49,14 @@ class Linear(NamedTuple):
     reach: Array
     """h w W⁻¹ B."""
     problem: Array
-    """That of the problem."""
+    """Matrix of the problem for lam, D + ρ h w C W⁻¹ B."""
 
 
 class Method(NamedTuple):
-    """Weights and tolerances of steps [-]."""
+    """Weights and tolerances of the scheme (`schemes/euler_moreau_newton.py`) [-]."""
 
     h: float
-    """[s]."""
+    """Length of a step [s]."""
     theta: float
     w: float
     rho: float
@@ -67,18 +66,18 @@ class Method(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of each step, or of all by one row."""
+    """Known terms, one row per step or one row for all steps."""
 
     c: Array
-    """What the rates have beside A x, shape (steps or 1, nx)."""
+    """Terms of the rates other than A x, shape (steps or 1, nx)."""
     e: Array
-    """What the outputs have beside C x + D lam where the law holds, shape (steps or 1, m)."""
+    """Terms of the outputs other than C x + D lam, at the time of the law, shape (steps or 1, m)."""
     e_end: Array
-    """Likewise at the end of the step, shape (steps or 1, m)."""
+    """The same at the end of the step, shape (steps or 1, m)."""
 
 
 class Record(NamedTuple):
-    """Where steps are written to. Row 0 of x, lam, r is the start, row k + 1 the end of step k."""
+    """Results of the steps. Row 0 of x, lam, r is the start, row k + 1 the end of step k."""
 
     x: Array
     """Shape (steps + 1, nx)."""
@@ -100,25 +99,27 @@ class Record(NamedTuple):
 
 @jit
 def march(model, method, stop, known, record):
-    """Steps done; stop as in `callables.py`."""
+    """Make up to as many steps as the record has rows; return the number done; stop as in `callables.py`."""
     nx, m, steps = record.x.shape[1], record.lam.shape[1], record.natural.shape[0]
     work = np.zeros((6, max(nx, 1))), np.zeros((3, max(m, 1)))
     for step in range(steps):
         if is_stopped(stop):
             return step
         for p in range(model.parts.shape[0]):
-            solved, near, scaled, rounds = one_step(model.parts[p], model, method, work, known, step, record)
+            solved, natural, scaled, iterations = one_step(
+                model.parts[p], model, method, work, known, step, record
+            )
             if not solved:
                 return step
-            record.natural[step] = max(record.natural[step], near)
+            record.natural[step] = max(record.natural[step], natural)
             record.natural_scaled[step] = max(record.natural_scaled[step], scaled)
-            record.iterations[step] += rounds
+            record.iterations[step] += iterations
     return steps
 
 
 @jit_inlined
 def one_step(part, model, method, work, known, step, record):
-    """(whether it is done, natural, natural_scaled, rounds) of one part over one step."""
+    """Make one step of one part; return (success, natural, natural_scaled, iterations)."""
     A, inverse, B, C, D, reach = model.A, model.inverse, model.B, model.C, model.D, model.reach
     h, theta, w, rho = method.h, method.theta, method.w, method.rho
     at, at_e = step if known.c.shape[0] > 1 else 0, step if known.e.shape[0] > 1 else 0
@@ -129,7 +130,8 @@ def one_step(part, model, method, work, known, step, record):
     n, m, xx, xl, ll = x1 - x0, k1 - k0, part[XX], part[XL], part[LL]
     driven, moved, inner, R, s, size = work[0][0], work[0][1], work[0][2], work[0][3], work[0][4], work[0][5]
     b, z, law = work[1][0][:m], work[1][1][:m], work[1][2][:m]
-    near, scaled, rounds = 0.0, 0.0, 0
+    natural, scaled, iterations = 0.0, 0.0, 0
+    # 1. Motion without multipliers: W⁻¹ h (A x + c + old r_k).
     for i in range(n):
         f = c[x0 + i]
         for j in range(n):
@@ -137,13 +139,14 @@ def one_step(part, model, method, work, known, step, record):
         driven[i] = h * f + h * method.old * r[x0 + i]
     for i in range(n):
         moved[i] = dot(inverse, xx + i * n, driven, n)
+    # 2. Problem for the multipliers lam.
     if m > 0:
         for i in range(n):
             inner[i] = x[x0 + i] + rho * moved[i]
         for k in range(m):
             b[k] = dot(C, xl + k * n, inner, n) + e[k0 + k]
             z[k] = lam[k0 + k]
-        measures, rounds, solved = small_boxes.solve(
+        measures, iterations, solved = small_boxes.solve(
             model.problem[ll : ll + m * m],
             b,
             model.lower[k0:k1],
@@ -153,15 +156,17 @@ def one_step(part, model, method, work, known, step, record):
             law,
         )
         if not solved:
-            return False, math.nan, math.nan, rounds
-        near, scaled = measures[NATURAL], measures[SCALED]
+            return False, math.nan, math.nan, iterations
+        natural, scaled = measures[NATURAL], measures[SCALED]
         for i in range(n):
             moved[i] += dot(reach, xl + i * m, z, m)
+    # 3. End of the step.
     for i in range(n):
         x_new[x0 + i] = x[x0 + i] + moved[i]
         moved[i] = x_new[x0 + i] - x[x0 + i]
         inner[i] = x[x0 + i] + rho * moved[i]
         r_new[x0 + i] = dot(B, xl + i * m, z, m)
+    # 4. Residual R, the correction W⁻¹ R that it asks for, and the outputs.
     for i in range(n):
         R[i] = dot(model.M, xx + i * n, moved, n) - h * theta * dot(A, xx + i * n, moved, n) - driven[i]
         R[i] -= h * w * r_new[x0 + i]
@@ -176,13 +181,17 @@ def one_step(part, model, method, work, known, step, record):
         if rho != 1.0:
             y[k0 + k] = dot(C, xl + k * n, x_new[x0:x1], n) + through + e_end[k0 + k]
     error = missing(part, model, rho, work[0], law, u, z)
-    return error <= method.newton_tolerance, near, scaled, rounds
+    return error <= method.newton_tolerance, natural, scaled, iterations
 
 
 @jit_inlined
 def missing(part, model, rho, states, law, u, lam):
-    """The correction of a state still due, over the states of its system, and how far y is from what the law
-    was solved with, over the terms of y: the larger one; NaN or inf where something is not finite."""
+    """Return the relative error of the step: the larger of those of the states and of the outputs.
+
+    Error of the states: the remaining correction W⁻¹ R of a state, over the largest state of its system.
+    Error of the outputs: difference between y and the value with which the law was solved, over the largest
+    sum of the terms of y. Infinite if a value is not finite.
+    """
     x0, n, m = part[X0], part[X1] - part[X0], part[LAM1] - part[LAM0]
     flows, s, size, C, D, error = model.flows, states[4], states[5], model.C, model.D, 0.0
     for flow in range(part[FLOW0], part[FLOW1]):
@@ -213,7 +222,7 @@ def missing(part, model, rho, states, law, u, lam):
 
 @jit
 def dot(matrix, start, vector, n):
-    """Product of the n entries of a flat matrix from `start` with a vector."""
+    """Return the product of the n entries of a flat matrix from `start` on with a vector."""
     total = 0.0
     for j in range(n):
         total += matrix[start + j] * vector[j]

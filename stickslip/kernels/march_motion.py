@@ -1,4 +1,4 @@
-"""Systems on their way through a compiled step: what `schemes/moreau_jean_motion.py` does, on flat arrays.
+"""Motion of systems in a compiled step: `schemes/moreau_jean_motion.py` on flat arrays.
 
     q(v) = q + h T(q) ((1-θ) v_k + θ v)                              Siconos Developer's Notes 2017, (11.57)
     R_free(v) = M (v - v_k) - h θ F(t + h, q(v), v) - h (1-θ) F(t, q_k, v_k)                     (11.64)
@@ -18,12 +18,12 @@ from stickslip.kernels.callables import call
 from stickslip.kernels.jit import jit, jit_inlined
 
 ROUNDING = 4.0 * float(np.finfo(float).eps)
-"""Relative size of what is rounding."""
+"""Relative rounding error of one term of the momentum balance [-]."""
 
 
 @jit_inlined
 def evaluate(values, address, where, t, a, b, z, out):
-    """out <- a user's function at (t, a, b, z), or the constant at `where`."""
+    """out <- value of the user's function at (t, a, b, z), or constants from `where` on if address is 0."""
     if address != 0:
         call(address, t, a, b, z, values.stop, out)
     else:
@@ -33,7 +33,7 @@ def evaluate(values, address, where, t, a, b, z, out):
 
 @jit
 def mass(s, dynamics, t, q, z, buffer, M):
-    """M <- mass matrix of system s at (t, q), row by row.   q (nq,), M (n n,), buffer moving."""
+    """M <- mass matrix of system s at (t, q), row by row.   q (nq,), M (n n,), buffer (>= nq,) work."""
     n, where = q.shape[0], dynamics.systems[s, at.MASS_AT]
     for k in range(n):
         buffer[k] = q[k]
@@ -42,7 +42,7 @@ def mass(s, dynamics, t, q, z, buffer, M):
 
 @jit
 def turn(kind, q, x):
-    """x <- R x for a force, R' x for a moment, if it is given in the other frame than its rows.   x (3,)."""
+    """x <- R x for FORCE_TURNED, R' x for MOMENT_TURNED, with R the rotation of the body.   x (3,)."""
     if kind == at.FORCE_TURNED:
         x[0], x[1], x[2] = turned(q[3], q[4], q[5], q[6], x[0], x[1], x[2])
     elif kind == at.MOMENT_TURNED:
@@ -90,7 +90,7 @@ def force(s, dynamics, t, q, v, z, vectors, F):
 
 @jit
 def slope(i, dynamics, t, q, v, z, moving):
-    """Slope i at (t, q, v), in `moving.spare` row by row; its width.   q (nq,), v (n,)."""
+    """Write slope i at (t, q, v) to `moving.spare`, row by row; return its width.   q (nq,), v (n,)."""
     n, D, vectors, kind = v.shape[0], moving.spare, moving.vectors, dynamics.slopes[i, at.SLOPE_KIND]
     address, where = dynamics.slopes[i, at.SLOPE], dynamics.slopes[i, at.SLOPE_AT]
     width = n if dynamics.slopes[i, at.SLOPE_BY] == at.BY_V else q.shape[0]
@@ -131,7 +131,7 @@ def slope(i, dynamics, t, q, v, z, moving):
 
 @jit_inlined
 def subtract_slopes(s, dynamics, weight, t, z, moving, A):
-    """A <- A - weight dF/dv - weight² dF/dq T(q) of system s at its iterate, T at its start.   A (n n,)."""
+    """A <- A - weight dF/dv - weight² dF/dq T(q_k) of system s, derivatives at the iterate.   A (n n,)."""
     systems, slopes, vectors = dynamics.systems, dynamics.slopes, moving.vectors
     a, b, c, d = systems[s, at.X0], systems[s, at.X1], systems[s, at.V0], systems[s, at.V1]
     n, D, row = d - c, moving.spare, vectors[at.VALUE][: d - c]
@@ -151,13 +151,14 @@ def subtract_slopes(s, dynamics, weight, t, z, moving, A):
 
 @jit_inlined
 def move(s, dynamics, method, t, z, moving):
-    """q_end, M, F and the free residual of system s from its v_end.   z (nz,) its parameters."""
+    """Write q(v), M, F and R_free(v) of system s at the iterate v = v_end.   z (nz,) parameters."""
     systems, vectors, theta, h = dynamics.systems, moving.vectors, method.thetas[s], method.h
     a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
     n, room = b - a, systems[s, at.MATRIX]
     q, v, q_end, v_end = vectors[at.Q], vectors[at.V], vectors[at.Q_END], vectors[at.V_END]
     F, start, residual = vectors[at.TOTAL], vectors[at.F_START], vectors[at.RESIDUAL]
     M = moving.matrices[at.M_NOW][room : room + n * n]
+    # 1. q(v), (11.57).
     if systems[s, at.MOVES_BY] == at.POSE:
         mean, rate = vectors[at.BUFFER_V][:n], vectors[at.VALUE]
         for k in range(n):
@@ -169,6 +170,7 @@ def move(s, dynamics, method, t, z, moving):
     else:
         for k in range(n):
             q_end[c + k] = q[c + k] + h * (v[a + k] + theta * (v_end[a + k] - v[a + k]))
+    # 2. Force θ F(t + h, q(v), v) + (1-θ) F(t, q_k, v_k), and mass matrix at the θ-point.
     if method.explicit or theta == 0.0:
         for k in range(a, b):
             F[k] = start[k]
@@ -182,6 +184,7 @@ def move(s, dynamics, method, t, z, moving):
         for k in range(d - c):
             middle[k] = q[c + k] + ahead * (q_end[c + k] - q[c + k])
         mass(s, dynamics, t + ahead * h, middle, z, vectors[at.BUFFER_Q], M)
+    # 3. R_free(v), (11.64).
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -191,29 +194,29 @@ def move(s, dynamics, method, t, z, moving):
 
 @jit_inlined
 def missing(s, systems, h, vectors, matrices):
-    """Momentum missing at the iterate of system s, over the largest term of the balance [-]."""
+    """Return the error of the momentum balance of system s at its iterate, over its largest term [-]."""
     M = matrices[at.M_NOW]
     a, n, room = systems[s, at.V0], systems[s, at.V1] - systems[s, at.V0], systems[s, at.MATRIX]
     v, v_end = vectors[at.V], vectors[at.V_END]
-    off, start, end, push, reaction = 0.0, 0.0, 0.0, 0.0, 0.0
+    error, start, end, push, reaction = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         before, after = 0.0, 0.0
         for j in range(n):
             before += M[room + i * n + j] * v[a + j]
             after += M[room + i * n + j] * v_end[a + j]
-        off += (vectors[at.RESIDUAL, a + i] - vectors[at.PUSHED, a + i]) ** 2
+        error += (vectors[at.RESIDUAL, a + i] - vectors[at.PUSHED, a + i]) ** 2
         start, end = start + before * before, end + after * after
         push += (h * vectors[at.TOTAL, a + i]) ** 2
         reaction += vectors[at.PUSHED, a + i] ** 2
-    if off == 0.0:
+    if error == 0.0:
         return 0.0
     size = max(end, push, reaction)
-    return math.sqrt(off / (size if size > 0.0 else start))
+    return math.sqrt(error / (size if size > 0.0 else start))
 
 
 @jit_inlined
 def is_rounding(s, dynamics, method, t, z, moving):
-    """Whether no more momentum of system s is missing than the rounding of q and v makes of the forces."""
+    """Return whether the momentum error of system s is at most the rounding of M v and of the forces."""
     systems, slopes, vectors, M = dynamics.systems, dynamics.slopes, moving.vectors, moving.matrices[at.M_NOW]
     a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
     n, room, h, grain, D = b - a, systems[s, at.MATRIX], method.h, vectors[at.BEFORE][a:b], moving.spare
@@ -238,7 +241,7 @@ def is_rounding(s, dynamics, method, t, z, moving):
 
 @jit_inlined
 def linearise(s, dynamics, method, t, z, moving):
-    """A factored and v_free of system s; false where M is not positive or A singular."""
+    """Factor A and write v_free of system s; return False if M is not positive definite or A is singular."""
     systems, vectors, theta = dynamics.systems, moving.vectors, method.thetas[s]
     a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
     n = b - a
@@ -253,8 +256,8 @@ def linearise(s, dynamics, method, t, z, moving):
             subtract_slopes(s, dynamics, method.h * theta, t + method.h, z, moving, A)
         if not factor(A, moving.pivots[a:b], n):
             return False
-        lasts = not implicit or systems[s, at.SLOPE0] == systems[s, at.SLOPE1]
-        moving.known[s] = lasts and systems[s, at.MASS] == 0
+        is_constant = not implicit or systems[s, at.SLOPE0] == systems[s, at.SLOPE1]
+        moving.known[s] = is_constant and systems[s, at.MASS] == 0
     x = vectors[at.VALUE][:n]
     for k in range(n):
         x[k] = vectors[at.RESIDUAL, a + k]
@@ -266,7 +269,7 @@ def linearise(s, dynamics, method, t, z, moving):
 
 @jit
 def is_positive(M, n, work):
-    """Whether M is positive definite, by Cholesky's factorisation.   M, work (n n,)."""
+    """Return whether M is positive definite, by Cholesky factorisation.   M, work (n n,)."""
     for i in range(n):
         for j in range(i + 1):
             s = M[i * n + j]
@@ -283,7 +286,7 @@ def is_positive(M, n, work):
 
 @jit
 def factor(A, pivots, n):
-    """A <- its triangular factors, rows exchanged as `pivots` says; false if singular.   A (n n,)."""
+    """A <- its LU factors with row exchanges `pivots`; return False if A is singular.   A (n n,)."""
     for c in range(n):
         p, largest = c, abs(A[c * n + c])
         for i in range(c + 1, n):
@@ -304,7 +307,7 @@ def factor(A, pivots, n):
 
 @jit
 def substitute(A, pivots, x, n):
-    """x <- A⁻¹ x with the factors of `factor`.   x (n,)."""
+    """x <- A⁻¹ x, with the factors from `factor`.   x (n,)."""
     for c in range(n):
         p = pivots[c]
         x[c], x[p] = x[p], x[c]

@@ -1,11 +1,11 @@
-"""Newton systems over the graph of bodies: W = J J' is never formed.
+"""Newton systems over the graph of bodies, without W = J J'.
 
-The step of `newton_systems.py` with E = A + alpha B D, block by block, and w = J' dx:
+The step of `newton_systems.py` with block-diagonal E = A + alpha B D and w = J' dx:
 
-    dx = E^-1 (-F - B J w),        (1 + J' E^-1 B J) w = J' E^-1 (-F),
+    dx = E^-1 (-F - B J w),        (1 + J' E^-1 B J) w = J' E^-1 (-F).
 
-k unknowns for each body in the place of d for each contact: far fewer where contacts are many (hyperstatic
-piles and walls). Open blocks have dx = -x, and E^-1 B = 0.
+The system has k unknowns for each body instead of d for each contact, far fewer where contacts are many
+(hyperstatic piles and walls). Open blocks have dx = -x and E^-1 B = 0.
 """
 
 from typing import Any, NamedTuple
@@ -17,26 +17,26 @@ from stickslip.kernels.jit import jit, jit_inlined
 
 
 class BodyGraph(NamedTuple):
-    """W = J J' over bodies of k velocities, and where the blocks of the system stand."""
+    """W = J J' over bodies of k velocities, and the positions of blocks in the values of the system."""
 
     offset: Any
-    """First component of each block, and the total, shape (nb + 1,)."""
+    """First component of each block, then the number of components, shape (nb + 1,)."""
     bodies: Any
-    """Bodies of each block, -1 for a fixed side, never the same twice, shape (nb, 2)."""
+    """Bodies of each block, two different ones, -1 for a fixed side, shape (nb, 2)."""
     rows: Any
     """J [kg^-1/2], shape (n, 2, k)."""
     diagonal: Any
-    """First number of each body's own block among the values of the system, shape (bodies,)."""
+    """Position of the diagonal block of each body in the values of the system, shape (bodies,)."""
     place: Any
-    """The same of the blocks that a contact adds to, by the sides of row and column, -1 for none; shape
-    (nb, 2, 2)."""
+    """Positions of the blocks to which each contact contributes, by its sides in row and column, -1 for none;
+    shape (nb, 2, 2)."""
     w: Any
-    """J' r, then the right-hand side of the system [kg^1/2 m/s], shape (bodies, k)."""
+    """J' r, and the right-hand side of the system after assembly [kg^1/2 m/s], shape (bodies, k)."""
 
 
 @jit
 def system_of(arrays):
-    """The `System` of its arrays as plain tuples, with a `BodyGraph` in the place of W."""
+    """Return the `System` of nested plain tuples, with a `BodyGraph` as W."""
     return newton_systems.System(
         cones.Cones(*arrays[0]), BodyGraph(*arrays[1]), arrays[2], residuals.Metric(*arrays[3]), *arrays[4:]
     )
@@ -44,22 +44,22 @@ def system_of(arrays):
 
 @jit
 def prepare(K, W, u_free, values):
-    """The `System` of a problem over a `BodyGraph`; values: flat, of the blocks of the system."""
-    return newton_systems.prepare_with(body_sweeps.own_blocks, K, W, u_free, values)
+    """Return the `System` of a problem over the `BodyGraph` W; values: blocks of the system matrix, flat."""
+    return newton_systems.prepare_with(body_sweeps.diagonal_blocks, K, W, u_free, values)
 
 
 @jit
 def multiply(W, r, bias, u):
-    """u <- W r + bias.   r, bias, u (n,), u another array than r."""
+    """u <- W r + bias.   r, bias, u (n,); u and r are different arrays."""
     blocks.blocks_to_bodies(W.bodies, W.offset, W.rows, r, W.w)
     blocks.bodies_to_blocks(W.bodies, W.offset, W.rows, W.w, bias, u)
 
 
 @jit
 def assemble(system, alpha, x):
-    """The system at x (n,) in its values and in W.w; A <- E^-1 B and rhs <- E^-1 (-F), block by block.
+    """matrix, W.w <- system at x (n,); A <- E^-1 B, rhs <- E^-1 (-F), block by block. Return its size.
 
-    Returns its size; NaN in the values where some E is singular.
+    The right-hand side is NaN where E is singular.
     """
     if system.W.rows.shape[2] == blocks.RIGID:
         return assemble_over(system, alpha, x, blocks.RIGID)
@@ -68,13 +68,13 @@ def assemble(system, alpha, x):
 
 @jit_inlined
 def assemble_over(system, alpha, x, k):
-    """`assemble` for bodies of k velocities, a number that the compiler knows where they are rigid."""
+    """Do the work of `assemble` for bodies of k velocities; k is a compile-time constant for rigid bodies."""
     F, A, B, values, y, weight, W = (
         system.F, system.A, system.B, system.matrix, system.rhs, system.weight, system.W,
     )  # fmt: skip
     offset, most = W.offset, A.shape[1]
     E, both, pushed = np.empty((most, most)), np.empty((most, most + 1)), np.empty((most, k))
-    # 1. blocks of the contacts
+    # 1. E^-1 B and E^-1 (-F) of each contact.
     for i in range(system.state.shape[0]):
         a, d = offset[i], offset[i + 1] - offset[i]
         if system.state[i] == 0:
@@ -93,7 +93,7 @@ def assemble_over(system, alpha, x, k):
             y[a + p] = both[p, d] if regular else np.nan
             for q in range(d):
                 A[i, p, q] = both[p, q]
-    # 2. 1 + J' E^-1 B J
+    # 2. Matrix 1 + J' E^-1 B J.
     for j in range(values.shape[0]):
         values[j] = 0.0
     for b in range(W.diagonal.shape[0]):
@@ -115,28 +115,28 @@ def assemble_over(system, alpha, x, k):
                         for q in range(k):
                             pushed[p, q] += factor * W.rows[a + m, side, q]
             for other in range(2):
-                to = W.place[i, other, side]
-                if to < 0:
+                start = W.place[i, other, side]
+                if start < 0:
                     continue
                 for m in range(d):
                     for p in range(k):
                         factor = W.rows[a + m, other, p]
                         for q in range(k):
-                            values[to + p * k + q] += factor * pushed[m, q]
-    # 3. the right-hand side
+                            values[start + p * k + q] += factor * pushed[m, q]
+    # 3. Right-hand side J' E^-1 (-F).
     blocks.blocks_to_bodies(W.bodies, offset, W.rows, y, W.w)
     return W.w.size
 
 
 @jit
 def advance(arrays, vectors, control, history):
-    """`prox_newton.advance` for systems over bodies."""
+    """Call `prox_newton.advance` for systems over bodies."""
     return prox_newton.advance(multiply, assemble, system_of(arrays), vectors, control, history)
 
 
 @jit
 def finish(arrays, w):
-    """rhs <- dx = E^-1 (-F) - E^-1 B J w after `assemble`.   w (bodies, k)."""
+    """rhs <- dx = E^-1 (-F) - E^-1 B J w, after `assemble`.   w (bodies, k) solves the system."""
     system = system_of(arrays)
     W, A, y = system.W, system.A, system.rhs
     Jw, nothing = np.empty(y.shape[0]), np.zeros(y.shape[0])

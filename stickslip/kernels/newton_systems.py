@@ -1,11 +1,11 @@
-"""Newton's method on the law as equations F(r, u) = 0, u = W r + u_free: the maps and their linear systems.
+"""Linear systems of Newton's method for the contact law as equations F(r, u) = 0, u = W r + u_free.
 
-A, B (nb, dmax, dmax) hold dF_i/dr_i and dF_i/du_i block by block (see `maps.py`). The system of a step dx is
+A, B (nb, dmax, dmax) hold the blocks dF_i/dr_i and dF_i/du_i of the maps in `maps.py`. The step dx solves
 
-    (A + B (W + alpha D)) dx = -F,
+    (A + B (W + alpha D)) dx = -F.
 
-with the blocks that are open (F = r there, so dx = -x) eliminated: as one dense matrix (`assemble_dense`), or
-in the blocks of W (`assemble_blocks`), for `linalg.front_lu`.
+Open blocks have F = r, so dx = -x. `assemble_dense` eliminates them and writes one dense matrix;
+`assemble_blocks` writes the system in the block pattern of W, for `linalg.front_lu`.
 """
 
 import math
@@ -19,7 +19,7 @@ from stickslip.kernels.jit import jit
 
 
 class System(NamedTuple):
-    """A contact problem of n components in nb blocks, F at a point, and its Newton system."""
+    """A contact problem of n components in nb blocks, its map F at a point, and the Newton system."""
 
     K: Any
     """The set, a `Cones`."""
@@ -30,28 +30,28 @@ class System(NamedTuple):
     scales: Any
     """The judge's scales, a `Metric`."""
     rho: Any
-    """Augmentation of the maps [kg], shape (n,)."""
+    """Augmentation parameters of the maps [kg], shape (n,)."""
     weight: Any
-    """D, in which alpha has no unit [1/kg], shape (n,)."""
+    """D, the scale of the regularisation: alpha has no unit [1/kg], shape (n,)."""
     F: Any
-    """The map [N s], shape (n,)."""
+    """Value of the map [N s], shape (n,)."""
     A: Any
     """dF/dr of each block [-], shape (nb, dmax, dmax)."""
     B: Any
     """dF/du of each block [kg], shape (nb, dmax, dmax)."""
     state: Any
-    """State of each block as `maps.py` tells it, shape (nb,)."""
+    """State of each block as defined in `maps.py`, 0 if open, shape (nb,)."""
     place: Any
-    """First row of each block in the system, -1 where it is open, shape (nb,)."""
+    """First row of each block in the system, -1 if it is open, shape (nb,)."""
     matrix: Any
-    """The matrix: shape (n, n), of which the first rows and columns are used; or flat, as the blocks of W."""
+    """Matrix of the system: dense (n, n), leading rows and columns used; or flat, in the pattern of W."""
     rhs: Any
-    """Right-hand side, then the solution [N s], shape (n,)."""
+    """Right-hand side, overwritten by the solution [N s], shape (n,)."""
 
 
 @jit
 def system_of(arrays):
-    """The `System` of its arrays as plain tuples, K, W and scales too: what Python hands over (`Cones`)."""
+    """Return the `System` of nested plain tuples, as passed from Python (see `cones.Cones`)."""
     return System(
         cones.Cones(*arrays[0]), BlockW(*arrays[1]), arrays[2], residuals.Metric(*arrays[3]), *arrays[4:]
     )
@@ -59,21 +59,24 @@ def system_of(arrays):
 
 @jit
 def prepare(K, W, u_free, matrix):
-    """The `System` of a problem with W in blocks, for dense or block matrices; F is not there yet."""
-    return prepare_with(gauss_seidel.own_blocks, K, W, u_free, matrix)
+    """Return the `System` of a problem with W in blocks, for dense or block matrices; F is not evaluated."""
+    return prepare_with(gauss_seidel.diagonal_blocks, K, W, u_free, matrix)
 
 
 @jit
-def prepare_with(own_blocks, K, W, u_free, matrix):
-    """`prepare` for any form of W; own_blocks(W, offset, local, local_start, diagonal) gives its blocks."""
+def prepare_with(diagonal_blocks, K, W, u_free, matrix):
+    """Return the `System` of a problem with any form of W.
+
+    diagonal_blocks(W, offset, local, local_start, diagonal) writes the blocks W_ii and the diagonal of W.
+    """
     offset, n, nb, d, size = K.offset, u_free.shape[0], K.kind.shape[0], 1, 0
     start = np.empty(nb, np.int64)
     for i in range(nb):
-        start[i], own = size, offset[i + 1] - offset[i]
-        size += own * own
-        d = max(d, own)
+        start[i], block_size = size, offset[i + 1] - offset[i]
+        size += block_size * block_size
+        d = max(d, block_size)
     local, rho, weight = np.zeros(size), np.empty(n), np.empty(n)
-    own_blocks(W, offset, local, start, weight)
+    diagonal_blocks(W, offset, local, start, weight)
     scales = residuals.metric(K, weight)
     augmentation(K, local, start, scales, rho)
     for i in range(nb):
@@ -91,7 +94,7 @@ def prepare_with(own_blocks, K, W, u_free, matrix):
 def augmentation(K, local, local_start, scales, out):
     """out <- rho of the maps: 1 / W_NN, and 1 / |sym W_gg| for each group g.
 
-    local holds W_ii row by row at local_start. A group without W takes the rho of the judge.   out (n,).
+    local holds W_ii row by row at local_start. A group with W_gg = 0 takes the rho of the judge.   out (n,).
     """
     kind, offset, group_offset, group_size = K.kind, K.offset, K.group_offset, K.group_size
     rho, length = scales.rho, scales.length
@@ -112,7 +115,7 @@ def augmentation(K, local, local_start, scales, out):
 
 @jit
 def largest_eigenvalue(local, at, d, k, size):
-    """Largest eigenvalue of the symmetric part of a 1x1 or 2x2 group, a bound of it for larger ones."""
+    """Return the largest eigenvalue of sym W_gg for a group of size 1 or 2, else its trace."""
     if size == 2:
         p, s = local[at + k * d + k], local[at + (k + 1) * d + k + 1]
         o = 0.5 * (local[at + k * d + k + 1] + local[at + (k + 1) * d + k])
@@ -125,9 +128,9 @@ def largest_eigenvalue(local, at, d, k, size):
 
 @jit
 def evaluate(map_of_block, system, r, u):
-    """F, A, B and the states at (r, u) by one of the maps; returns sum_k F_k²/rho_k [J].   r, u (n,).
+    """F, A, B, state <- those of a map at (r, u); return sum_k F_k²/rho_k [J].   r, u (n,).
 
-    That is the square of F in a norm without units to choose.
+    The returned sum is a squared norm of F that is independent of units.
     """
     for i in range(system.state.shape[0]):
         out = maps.Mapped(system.F, system.A[i], system.B[i])
@@ -140,35 +143,36 @@ def evaluate(map_of_block, system, r, u):
 
 @jit
 def evaluate_alart_curnier(arrays, r, u):
-    """`evaluate` by Alart and Curnier's map."""
+    """Call `evaluate` with the map of Alart and Curnier."""
     return evaluate(maps.alart_curnier, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_jean_moreau(arrays, r, u):
-    """`evaluate` by Jean and Moreau's map."""
+    """Call `evaluate` with the map of Jean and Moreau."""
     return evaluate(maps.jean_moreau, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_natural(arrays, r, u):
-    """`evaluate` by the natural map."""
+    """Call `evaluate` with the natural map."""
     return evaluate(cone_maps.natural_newton, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_fischer_burmeister(arrays, r, u):
-    """`evaluate` by the Fischer–Burmeister map."""
+    """Call `evaluate` with the Fischer–Burmeister map."""
     return evaluate(cone_maps.fischer_burmeister, system_of(arrays), r, u)
 
 
 @jit
 def assemble_dense(system, alpha, x):
-    """The Newton system at x (n,) of the blocks that are not open, in matrix and rhs; returns its size."""
+    """matrix, rhs <- Newton system at x (n,) of the blocks that are not open; return its size."""
     F, A, B, J, rhs, place, weight = (
         system.F, system.A, system.B, system.matrix, system.rhs, system.place, system.weight,
     )  # fmt: skip
     offset, row_start, column, data_start, data = system.W
+    # 1. Rows of the blocks that are not open.
     m = 0
     for i in range(place.shape[0]):
         place[i] = -1
@@ -178,6 +182,7 @@ def assemble_dense(system, alpha, x):
     for i in range(place.shape[0]):
         if place[i] < 0:
             continue
+        # 2. B W, with the columns of open blocks moved to the right-hand side.
         a, d, row = offset[i], offset[i + 1] - offset[i], place[i]
         for k in range(d):
             rhs[row + k] = -F[a + k]
@@ -185,17 +190,18 @@ def assemble_dense(system, alpha, x):
                 J[row + k, c] = 0.0
         for b in range(row_start[i], row_start[i + 1]):
             j, start = column[b], data_start[b]
-            c, e, to = offset[j], offset[j + 1] - offset[j], place[j]
+            c, e, first_column = offset[j], offset[j + 1] - offset[j], place[j]
             for k in range(d):
                 for t in range(d):
                     f, at = B[i, k, t], start + t * e
                     if f == 0.0:
                         continue
                     for q in range(e):
-                        if to < 0:  # open, dx = -x
+                        if first_column < 0:  # open: dx = -x
                             rhs[row + k] += f * data[at + q] * x[c + q]
                         else:
-                            J[row + k, to + q] += f * data[at + q]
+                            J[row + k, first_column + q] += f * data[at + q]
+        # 3. A + alpha B D.
         for k in range(d):
             for q in range(d):
                 J[row + k, row + q] += A[i, k, q] + B[i, k, q] * alpha * weight[a + q]
@@ -204,22 +210,22 @@ def assemble_dense(system, alpha, x):
 
 @jit
 def step_dense(arrays, alpha, x, dx):
-    """dx <- Newton's step at x; returns the size of the system, negative if it is singular.   x, dx (n,)."""
+    """dx <- Newton step at x; return the size m of the system, or -1 - m if it is singular.   x, dx (n,)."""
     system = system_of(arrays)
     m = assemble_dense(system, alpha, x)
-    done = dense_lu.lu_solve(system.matrix, system.rhs, m)
+    regular = dense_lu.lu_solve(system.matrix, system.rhs, m)
     for i in range(system.place.shape[0]):
         first, row = system.K.offset[i], system.place[i]
         for k in range(first, system.K.offset[i + 1]):
             dx[k] = -x[k] if row < 0 else system.rhs[row + k - first]
-    return m if done else -1 - m
+    return m if regular else -1 - m
 
 
 @jit
 def assemble_blocks(system, alpha, x):
-    """The Newton system of all blocks in those of W; returns its size.   x (n,).
+    """matrix, rhs <- Newton system of all blocks in the pattern of W; return its size.   x (n,).
 
-    Open blocks have the identity, dx = -x, and zeros beside it.
+    The rows of an open block are those of the identity, with right-hand side -x.
     """
     F, A, B, values, rhs = system.F, system.A, system.B, system.matrix, system.rhs
     offset, row_start, column, data_start, data = system.W
@@ -240,21 +246,21 @@ def assemble_blocks(system, alpha, x):
                         values[start + k * d + k] = 1.0
                 continue
             for k in range(d):
-                to = start + k * e
+                row = start + k * e
                 for q in range(e):
-                    values[to + q] = 0.0
+                    values[row + q] = 0.0
                 for t in range(d):
                     f, at = B[i, k, t], start + t * e
                     if f != 0.0:
                         for q in range(e):
-                            values[to + q] += f * data[at + q]
+                            values[row + q] += f * data[at + q]
                 if i == j:
                     for q in range(d):
-                        values[to + q] += A[i, k, q] + B[i, k, q] * alpha * system.weight[a + q]
+                        values[row + q] += A[i, k, q] + B[i, k, q] * alpha * system.weight[a + q]
     return offset[system.state.shape[0]]
 
 
 @jit
 def step_blocks(arrays, alpha, x):
-    """`assemble_blocks` for Python."""
+    """Call `assemble_blocks` with the `System` as plain tuples."""
     assemble_blocks(system_of(arrays), alpha, x)

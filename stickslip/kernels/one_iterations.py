@@ -1,14 +1,13 @@
-"""One 3D Coulomb contact by iterations from its present impulse: projections, and damped Newton.
+"""Iterative solvers of one 3D Coulomb contact: projection method and damped Newton method.
 
-Projection: r <- P_K(r - rho u_hat(r)) with a rho that adapts itself. De Saxcé & Feng 1998 for the fixed
-point, Khobotov 1987 for the rule of rho: a step is taken if rho |u_hat(new) - u_hat(old)| is at most a
-share of |new - old|, and rho grows when it was far below. Convergence is linear and slow where W_ii is
-ill-conditioned.
+Projection: r <- P_K(r - rho u_hat(r)) with adaptive rho (fixed point: De Saxcé & Feng 1998; rule for rho:
+Khobotov 1987). A step is accepted if rho |u_hat(new) - u_hat(old)| is at most TOO_LONG |new - old|, and rho
+grows if it is below TOO_SHORT |new - old|. Convergence is linear, and slow for ill-conditioned W_ii.
 
-Newton: on F(r) = r - (max(x_N, 0), P_D(mu max(x_N, 0))(x_T)), x = r - rho u (Alart & Curnier 1991; the
-generalised Jacobian as in the Siconos Developer's Notes 2017, (16.6)-(16.16)), rho_N = 1 / W_NN and
-rho_T = 1 / W_TT in the mean. The step is halved until |F| falls. F is not smooth and a descent may end where
-it is no solution. The error returned says whether either was.
+Newton: F(r) = r - (max(x_N, 0), P_D(mu max(x_N, 0))(x_T)) = 0 with x = r - rho u (Alart & Curnier 1991;
+generalised Jacobian: Siconos Developer's Notes 2017, (16.6)-(16.16)), rho_N = 1 / W_NN, and rho_T = 1 / mean
+W_TT. The step is halved until |F| decreases. F is not smooth, and the descent may end at a point that is not
+a solution. Both methods return the error of their result.
 """
 
 import math
@@ -20,46 +19,48 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.one_slips import stick
 
 PROJECTIONS, STEPS = 200, 40
-"""Most projections, and most Newton steps."""
+"""Largest number of projections, and of Newton steps."""
 HALVINGS = 12
-"""Most halvings of one Newton step."""
+"""Largest number of halvings of one Newton step."""
 TOO_LONG, TOO_SHORT = 0.9, 0.3
-"""Shares of |change of r| by |change of rho u_hat| above which rho shrinks and below which it grows."""
+"""Ratios rho |change of u_hat| / |change of r| above which rho shrinks and below which it grows [-]."""
 SHRINK = 2.0 / 3.0
+"""Factor by which rho shrinks, and its inverse by which it grows [-]."""
 
 
 @jit
 def shifted(c, r):
-    """u_hat(r) = W r + q + mu |u_T| e_N."""
+    """Return u_hat(r) = W r + q + mu |u_T| e_N."""
     u0, u1, u2 = velocity(c, r)
     return u0 + c.mu * math.sqrt(u1 * u1 + u2 * u2), u1, u2
 
 
 @jit
 def square(a, b):
-    """|a - b|² of two vectors of three."""
+    """Return |a - b|² of two vectors of three components."""
     x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return x * x + y * y + z * z
 
 
 @jit
-def by_projection(given, r):
-    """(r, error) by at most `PROJECTIONS` from r.
+def by_projection(contact, r):
+    """Return (r, error) after at most `PROJECTIONS` projections from r.
 
-    Tangents are counted in a unit of their own that makes W_TT as large as W_NN, with mu in that
-    unit: r_T / a, a u_T, mu / a obey the same law.
+    Tangential components are scaled so that mean W_TT = W_NN: r_T / a, a u_T and mu / a satisfy the same law.
     """
-    if given.q0 >= 0.0:  # parting is a solution, and of several the one that all methods take
+    # 1. Open contact, and scaling.
+    if contact.q0 >= 0.0:  # separation is a solution; all methods prefer it
         return (0.0, 0.0, 0.0), 0.0
-    if not (given.w00 > 0.0 and given.w11 + given.w22 > 0.0):
+    if not (contact.w00 > 0.0 and contact.w11 + contact.w22 > 0.0):
         return r, math.inf
-    a = math.sqrt(2.0 * given.w00 / (given.w11 + given.w22))
+    a = math.sqrt(2.0 * contact.w00 / (contact.w11 + contact.w22))
     c = Contact(
-        given.w00, a * given.w01, a * given.w02,
-        a * given.w10, a * a * given.w11, a * a * given.w12,
-        a * given.w20, a * a * given.w21, a * a * given.w22,
-        given.q0, a * given.q1, a * given.q2, given.mu / a,
+        contact.w00, a * contact.w01, a * contact.w02,
+        a * contact.w10, a * a * contact.w11, a * a * contact.w12,
+        a * contact.w20, a * a * contact.w21, a * a * contact.w22,
+        contact.q0, a * contact.q1, a * contact.q2, contact.mu / a,
     )  # fmt: skip
+    # 2. Projections with adaptive rho.
     rho = 1.0 / c.w00
     x = project(c.mu, r[0], r[1] / a, r[2] / a)
     u = shifted(c, x)
@@ -76,13 +77,13 @@ def by_projection(given, r):
         x, u = y, v
         if share < TOO_SHORT:
             rho /= SHRINK
-    found = x[0], a * x[1], a * x[2]
-    return found, error_of(given, found)
+    impulse = x[0], a * x[1], a * x[2]
+    return impulse, error_of(contact, impulse)
 
 
 @jit
 def alart_curnier(c, rho, r):
-    """F and x at r; rho: (rho_N, rho_T)."""
+    """Return F and x = r - rho u at r; rho: (rho_N, rho_T)."""
     u = velocity(c, r)
     x0, x1, x2 = r[0] - rho[0] * u[0], r[1] - rho[1] * u[1], r[2] - rho[1] * u[2]
     n, size = max(x0, 0.0), math.sqrt(x1 * x1 + x2 * x2)
@@ -92,15 +93,15 @@ def alart_curnier(c, rho, r):
 
 @jit
 def direction(c, rho, F, x):
-    """The Newton step -(dF)^-1 F where F and x are those of `alart_curnier`."""
-    if x[0] <= 0.0:  # apart: F = r
+    """Return the Newton step -(dF)^-1 F, with F and x from `alart_curnier`."""
+    if x[0] <= 0.0:  # open: F = r
         return -F[0], -F[1], -F[2]
     a = rho[0] * c.w00, rho[0] * c.w01, rho[0] * c.w02
     b1 = rho[1] * c.w10, rho[1] * c.w11, rho[1] * c.w12
     b2 = rho[1] * c.w20, rho[1] * c.w21, rho[1] * c.w22
     size, radius = math.sqrt(x[1] * x[1] + x[2] * x[2]), c.mu * x[0]
     if size > radius:
-        # slip: F_T = r_T - mu x_N e, e = x_T / |x_T|; dx = I - rho W, de = (I - e e') dx_T / |x_T|
+        # sliding: F_T = r_T - mu x_N e, e = x_T / |x_T|; dx = I - rho W, de = (I - e e') dx_T / |x_T|
         e1, e2, share = x[1] / size, x[2] / size, radius / size
         p11, p12, p22 = share * e2 * e2, -share * e1 * e2, share * e1 * e1
         n = 1.0 - a[0], -a[1], -a[2]
@@ -122,7 +123,7 @@ def direction(c, rho, F, x):
 
 @jit
 def descend(c, r):
-    """(r, error) by at most `STEPS` damped Newton steps from r."""
+    """Return (r, error) after at most `STEPS` damped Newton steps from r."""
     rho, error, nothing = (1.0 / c.w00, 2.0 / (c.w11 + c.w22)), math.inf, (0.0, 0.0, 0.0)
     F, x = alart_curnier(c, rho, r)
     for _ in range(STEPS):
@@ -148,8 +149,8 @@ def descend(c, r):
 
 @jit
 def by_newton(c, r):
-    """(r, error) by damped Newton from r; if that fails from the impulse that sticks."""
-    if c.q0 >= 0.0:  # parting is a solution, and of several the one that all methods take
+    """Return (r, error) of the damped Newton method from r, and if that fails, from the sticking impulse."""
+    if c.q0 >= 0.0:  # separation is a solution; all methods prefer it
         return (0.0, 0.0, 0.0), 0.0
     if not (c.w00 > 0.0 and c.w11 + c.w22 > 0.0):
         return r, math.inf

@@ -1,24 +1,23 @@
-"""One 3D Coulomb contact by all of its slips: it parts, sticks, or slides, and every slip is a root.
+"""Direct solvers of one 3D Coulomb contact: open, sticking, and all sliding solutions as roots of a quartic.
 
-Sliding is u_T = -kappa r_T with kappa > 0, so (S + kappa I) t = -b and |t| = mu r_N. Two polynomials of
-degree four have these slips as roots; they are polished on the equation without squares, and the law
-decides.
+Sliding is u_T = -kappa r_T with kappa > 0, so (S + kappa I) t = -b and |t| = mu r_N. Each of two quartic
+polynomials has the sliding solutions among its roots. The roots are refined on the original equation, and the
+error of the law decides between them.
 
-Quartic: of the direction (Siconos Developer's Notes 2017, chapter 15, with its misprints put right). A
-sliding impulse r_T = s (cos theta, sin theta) lies on the conic s = p / (1 + e cos(theta - phi)), where the
-plane u_N = 0 cuts the cone (15.5), and u_T is parallel to it, which in theta is A cos² + B sin² + C sin cos
-+ D sin + E cos = 0 (15.15), in t = tan(theta/2) a quartic (15.18). Written without the rotation V into the
-eigenvectors of W_TT (15.7): two terms more in A and B, and W_ii may be unsymmetric, a double eigenvalue is
-no special case and there is no reflection to mind. Each half of the circle has its own t in [-1, 1], so
-that theta = pi, where t is infinite and the degree drops, is a root like any other: the case R_T2 = 0 of
-15.0.1.c.
+Quartic in the direction (Siconos Developer's Notes 2017, chapter 15, with corrected misprints). A sliding
+impulse r_T = s (cos theta, sin theta) lies on the conic s = p / (1 + e cos(theta - phi)), the intersection of
+the cone with the plane u_N = 0 (15.5), and u_T is parallel to r_T: A cos² + B sin² + C sin cos + D sin + E
+cos = 0 (15.15), a quartic in t = tan(theta/2) (15.18). This version omits the rotation V into the
+eigenvectors of W_TT (15.7). It has two more terms in A and B, allows an unsymmetric W_ii, and needs no
+special case for double eigenvalues or reflections. Each half of the circle has a parameter t in [-1, 1], so
+theta = pi, where t is infinite and the degree drops (R_T2 = 0 in 15.0.1.c), is no special case either.
 
-Enumeration: of kappa. With t = -(c + kappa b) / det, c = adj(S) b, det = det(S + kappa I),
+Enumeration of kappa. With t = -(c + kappa b) / det, c = adj(S) b, det = det(S + kappa I),
 
     mu² (n0 det + w·(c + kappa b))² = |c + kappa b|²,
 
-whose positive roots with r_N > 0 are all slips there are. There may be three: strong coupling of normal and
-tangents makes one contact ambiguous even if W_ii is positive definite.
+whose positive roots with r_N > 0 are all sliding solutions. There may be three: strong coupling between
+normal and tangents makes one contact ambiguous even if W_ii is positive definite.
 """
 
 import math
@@ -29,14 +28,14 @@ from stickslip.kernels.polynomial import quartic_roots
 from stickslip.kernels.slip import Sliding, polish_slip, solve2
 
 SAME = 1e-6
-"""Roots this close to each other, relative to the larger, count as one."""
+"""Relative difference below which two roots count as one [-]; heuristic."""
 NONE = (math.nan, math.nan, math.nan)
-"""Stands for an impulse that is not there."""
+"""Returned in place of an impulse that does not exist."""
 
 
 @jit
 def eliminated(c):
-    """The contact with u_N = 0 inserted."""
+    """Return the contact after elimination of r_N by u_N = 0."""
     n0, k1, k2 = -c.q0 / c.w00, c.w01 / c.w00, c.w02 / c.w00
     return Sliding(
         n0, c.q1 + c.w10 * n0, c.q2 + c.w20 * n0, k1, k2,
@@ -46,7 +45,7 @@ def eliminated(c):
 
 @jit
 def stick(c):
-    """(True, -W^-1 q) by S = W_TT - W_TN W_NT / W_NN; (False, NaN) where W_ii is not positive definite."""
+    """Return (True, -W^-1 q), by S = W_TT - W_TN W_NT / W_NN; (False, NaN) without W_NN, tr S, det S > 0."""
     if not c.w00 > 0.0:
         return False, NONE
     e = eliminated(c)
@@ -58,9 +57,9 @@ def stick(c):
 
 @jit
 def without_slip(c):
-    """(True, r) if the contact parts, has no friction or sticks; (False, 0) if it must slide.
+    """Return (True, r) if the contact is open, frictionless or sticking, (False, 0) if it must slide.
 
-    (True, NaN) where W_ii is not positive definite: no case for these methods.
+    Return (True, NaN) if W_ii is not positive definite, which these methods do not support.
     """
     nothing = 0.0, 0.0, 0.0
     if c.q0 >= 0.0:
@@ -75,13 +74,13 @@ def without_slip(c):
 
 @jit
 def is_better(error, kappa, least, fastest):
-    """Whether a slip is taken before the best so far: nearer to the law, and of those that obey it faster."""
+    """Return whether a slip is preferred to the best so far: smaller error, or larger kappa if both solve."""
     return error < least if not least <= TOLERANCE else error <= TOLERANCE and kappa > fastest
 
 
 @jit
 def coefficients(c):
-    """(A, B, C, D, E) of (15.15) as in (15.16), for any W_TT; e cos phi = e1, e sin phi = e2."""
+    """Return (A, B, C, D, E) of (15.15), as in (15.16) but for any W_TT; e cos phi = e1, e sin phi = e2."""
     n0 = -c.q0 / c.w00
     p, e1, e2 = c.mu * n0, c.mu * c.w01 / c.w00, c.mu * c.w02 / c.w00
     return (
@@ -95,12 +94,12 @@ def coefficients(c):
 
 @jit
 def slide_along(c, x, y):
-    """(r, kappa) sliding towards (x, y), polished; kappa < 0 if there is none."""
+    """Return (r, kappa) of sliding with r_T along (x, y), refined; kappa < 0 if there is none."""
     none = (0.0, 0.0, 0.0), -1.0
-    open_by = 1.0 + c.mu * (c.w01 * x + c.w02 * y) / c.w00
-    if not open_by > 0.0:  # the conic is a hyperbola, and this is its other branch
+    denominator = 1.0 + c.mu * (c.w01 * x + c.w02 * y) / c.w00
+    if not denominator > 0.0:  # other branch of a hyperbola
         return none
-    n = -c.q0 / c.w00 / open_by
+    n = -c.q0 / c.w00 / denominator
     _, u1, u2 = velocity(c, (n, c.mu * n * x, c.mu * n * y))
     kappa = -(u1 * x + u2 * y) / (c.mu * n)
     if not kappa >= -1e-6 * (c.w11 + c.w22):
@@ -110,32 +109,32 @@ def slide_along(c, x, y):
 
 @jit
 def by_quartic(c, r):
-    """(r, error); of several slips the fastest, so that the present r is not asked."""
-    done, best = without_slip(c)
-    if done:
+    """Return (r, error) by the quartic; of several sliding solutions that of largest kappa. r is not used."""
+    no_slip, best = without_slip(c)
+    if no_slip:
         return best, error_of(c, best)
     A, B, C, D, E = coefficients(c)
     least, fastest = math.inf, -1.0
     for half in range(2):
-        sign = 1.0 - 2.0 * half  # theta + pi turns the signs of D and E, and of the direction
+        sign = 1.0 - 2.0 * half  # theta + pi changes the signs of D and E, and of the direction
         D, E = sign * D, sign * E
         roots = quartic_roots(A + E, 2.0 * (C + D), 4.0 * B - 2.0 * A, 2.0 * (D - C), A - E, -1.0, 1.0)
         for t in roots:
             if t != t:  # no root
                 continue
             inverse = sign / (1.0 + t * t)
-            found, kappa = slide_along(c, (1.0 - t * t) * inverse, 2.0 * t * inverse)
+            impulse, kappa = slide_along(c, (1.0 - t * t) * inverse, 2.0 * t * inverse)
             if kappa < 0.0:
                 continue
-            error = error_of(c, found)
+            error = error_of(c, impulse)
             if is_better(error, kappa, least, fastest):
-                best, least, fastest = found, error, kappa
+                best, least, fastest = impulse, error, kappa
     return best, least
 
 
 @jit
 def secular_polynomial(e, unit):
-    """Coefficients of the polynomial of kappa above in x = kappa / unit, the constant first."""
+    """Return the coefficients of the polynomial of kappa (see above) in x = kappa / unit, constant first."""
     c1, c2 = e.s22 * e.b1 - e.s12 * e.b2, e.s11 * e.b2 - e.s21 * e.b1
     # mu r_N det = a0 + a1 kappa + a2 kappa²
     a0 = e.mu * (e.n0 * (e.s11 * e.s22 - e.s12 * e.s21) + e.w01 * c1 + e.w02 * c2)
@@ -152,7 +151,10 @@ def secular_polynomial(e, unit):
 
 @jit
 def slips_of(c):
-    """(r, error, slips): the fastest slip, and how many there are; error infinite if none."""
+    """Return (r, error, count): the sliding solution of largest kappa, and how many there are.
+
+    The error is infinite if there is none.
+    """
     best, least, fastest, slips, e = (0.0, 0.0, 0.0), math.inf, -1.0, 0, eliminated(c)
     unit = e.s11 + e.s22
     if c.mu * e.n0 != 0.0:
@@ -160,7 +162,7 @@ def slips_of(c):
     if not unit > 0.0:
         return best, least, slips
     p0, p1, p2, p3, p4 = secular_polynomial(e, unit)
-    seen1, seen2, seen3 = -1.0, -1.0, -1.0
+    kappa1, kappa2, kappa3 = -1.0, -1.0, -1.0
     for part in range(2):  # kappa <= unit, then kappa >= unit by the reversed polynomial
         if part == 0:
             roots = quartic_roots(p0, p1, p2, p3, p4, 0.0, 1.0)
@@ -169,22 +171,22 @@ def slips_of(c):
         for x in roots:
             if not (x > 0.0 or (x == 0.0 and part == 0)):
                 continue
-            found, kappa = polish_slip(e, unit * x if part == 0 else unit / x)
-            error, close = error_of(c, found), SAME * kappa
-            new = abs(kappa - seen1) > close and abs(kappa - seen2) > close and abs(kappa - seen3) > close
-            if error <= TOLERANCE and found[0] > 0.0 and new:
+            impulse, kappa = polish_slip(e, unit * x if part == 0 else unit / x)
+            error, close = error_of(c, impulse), SAME * kappa
+            new = abs(kappa - kappa1) > close and abs(kappa - kappa2) > close and abs(kappa - kappa3) > close
+            if error <= TOLERANCE and impulse[0] > 0.0 and new:
                 slips += 1
-                seen1, seen2, seen3 = kappa, seen1, seen2
+                kappa1, kappa2, kappa3 = kappa, kappa1, kappa2
             if is_better(error, kappa, least, fastest):
-                best, least, fastest = found, error, kappa
+                best, least, fastest = impulse, error, kappa
     return best, least, slips
 
 
 @jit
 def by_enumeration(c, r):
-    """(r, error): parting first, then sticking, then the fastest slip; the present r is not asked."""
-    done, found = without_slip(c)
-    if done:
-        return found, error_of(c, found)
-    found, error, _ = slips_of(c)
-    return found, error
+    """Return (r, error): open, else sticking, else sliding with the largest kappa. r is not used."""
+    no_slip, impulse = without_slip(c)
+    if no_slip:
+        return impulse, error_of(c, impulse)
+    impulse, error, _ = slips_of(c)
+    return impulse, error

@@ -1,7 +1,7 @@
-"""Complementary pivots of Lemke's method, with the lexicographic rule.
+"""Complementary pivots of Lemke's method, with the lexicographic rule (Cottle, Pang & Stone 1992, 4.9).
 
 The LCP is w - A z - cover z_0 = q. Variables are numbered w_i: i, z_i: n + i, z_0: 2n. The inverse of the
-basis is kept as one matrix: the lexicographic rule reads its rows (Cottle, Pang & Stone 1992, 4.9).
+basis is stored as one matrix, whose rows the lexicographic rule needs.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from stickslip.kernels.jit import jit
 
 LIMIT, RAY, SOLVED, BROKEN = 0, 1, 2, 3
-"""How `pivots` ends: so many made, no variable leaves, z_0 has left, numbers are not finite."""
+"""Exit codes of `pivots`: limit of pivots, no variable leaves, z_0 has left (solved), non-finite values."""
 SMALL = 1e-9
-"""Entries of the entering column below this share of its largest are rounding and no pivot."""
+"""Smallest pivot over the largest entry of the entering column [-]; smaller entries count as rounding."""
 TIE = 1e-12
-"""Relative difference of two ratios that is a tie."""
+"""Largest relative difference of two ratios that counts as a tie [-]; heuristic."""
 
 
 @jit
@@ -34,10 +34,12 @@ def column(A, cover, variable, out):
 
 @jit
 def leaving_row(y, values, inverse, basis, size):
-    """The row that leaves, -1 if none may: least values / y, ties by the rows of the inverse.
+    """Return the row of the leaving variable, -1 if none can leave.
 
-    y, values (n,), inverse (n, n), basis (n,); size: of the values to start with. z_0 leaves where it ties.
+    The ratio test minimises values / y; z_0 leaves if it ties, other ties are resolved by the rows of the
+    inverse. y, values (n,), inverse (n, n), basis (n,); size: magnitude of the initial values.
     """
+    # 1. Smallest ratio.
     n = y.shape[0]
     largest = 0.0
     for i in range(n):
@@ -48,6 +50,7 @@ def leaving_row(y, values, inverse, basis, size):
             least = min(least, max(values[i], 0.0) / y[i])
     if least == np.inf:
         return -1
+    # 2. Rows that tie.
     tied = np.zeros(n, np.bool_)
     count, row = 0, -1
     for i in range(n):
@@ -58,6 +61,7 @@ def leaving_row(y, values, inverse, basis, size):
                     return i
                 tied[i] = True
                 count, row = count + 1, i
+    # 3. Lexicographic rule.
     for j in range(n):
         if count <= 1:
             break
@@ -77,13 +81,14 @@ def leaving_row(y, values, inverse, basis, size):
 
 @jit
 def pivots(A, cover, inverse, values, basis, entering, most, size):
-    """(end, next variable to enter, pivots made): at most so many complementary pivots.
+    """Make up to `most` complementary pivots; return (exit code, next entering variable, pivots done).
 
-    A, inverse (n, n), cover, values (n,), basis (n,); the last three are changed in place.
+    A, inverse (n, n), cover, values (n,), basis (n,); inverse, values and basis are changed in place.
     """
     n = A.shape[0]
     a, y = np.empty(n), np.empty(n)
-    for made in range(most):
+    for pivots_done in range(most):
+        # 1. Entering column in the basis, y = B⁻¹ a, and leaving row.
         column(A, cover, entering, a)
         for i in range(n):
             total = 0.0
@@ -92,7 +97,8 @@ def pivots(A, cover, inverse, values, basis, entering, most, size):
             y[i] = total
         row = leaving_row(y, values, inverse, basis, size)
         if row < 0:
-            return RAY, entering, made
+            return RAY, entering, pivots_done
+        # 2. Pivot.
         share = 1.0 / y[row]
         step = max(values[row], 0.0) * share
         for i in range(n):
@@ -106,10 +112,11 @@ def pivots(A, cover, inverse, values, basis, entering, most, size):
                 factor = y[i]
                 for j in range(n):
                     inverse[i, j] -= factor * inverse[row, j]
-        out, basis[row] = basis[row], entering
+        # 3. The complement of the leaving variable enters next.
+        leaving, basis[row] = basis[row], entering
         if not abs(step) < 1e300:
-            return BROKEN, entering, made + 1
-        if out == 2 * n:
-            return SOLVED, entering, made + 1
-        entering = out + n if out < n else out - n
+            return BROKEN, entering, pivots_done + 1
+        if leaving == 2 * n:
+            return SOLVED, entering, pivots_done + 1
+        entering = leaving + n if leaving < n else leaving - n
     return LIMIT, entering, most

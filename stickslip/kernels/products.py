@@ -1,8 +1,8 @@
-"""Products with W in either of its forms, and maps of whole vectors: what first-order methods are made of.
+"""Building blocks of first-order methods: products with W in either form, projections and norms of vectors.
 
-K is a `Cones` (`kernels/cones.py`). W is a tuple: row_start, column,
-data_start, data (block rows, see `kernels/blocks.py`), bodies, rows, work (rows over bodies; work
-(bodies, k)); the arrays of the form that is not used are empty.
+K is a `Cones` (`kernels/cones.py`). W is a tuple of row_start, column, data_start, data (block rows, see
+`kernels/blocks.py`), and bodies, rows, work (rows over bodies; work (bodies, k)). The arrays of the form that
+is not used are empty.
 """
 
 import math
@@ -13,7 +13,7 @@ from stickslip.kernels.jit import jit
 
 @jit
 def velocity(offset, W, r, bias, u):
-    """u <- W r + bias.   r, bias, u (n,), u another array than r."""
+    """u <- W r + bias.   r, bias, u (n,); u and r are different arrays."""
     row_start, column, data_start, data, bodies, rows, work = W
     if bodies.shape[0] > 0:
         blocks.blocks_to_bodies(bodies, offset, rows, r, work)
@@ -24,13 +24,13 @@ def velocity(offset, W, r, bias, u):
 
 @jit
 def project_step(K, r, step, f, out):
-    """out <- P_K(r - step f).   r, f, out (n,), out another array than f."""
+    """out <- P_K(r - step f).   r, f, out (n,); out and f are different arrays."""
     kind, offset, group_offset, coefficient = K.kind, K.offset, K.group_offset, K.coefficient
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
         for k in range(a, b):
             out[k] = r[k] - step * f[k]
-        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:  # the case met most
+        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:  # Coulomb in 3D
             out[a], out[a + 1], out[a + 2] = cones.project_coulomb(
                 coefficient[g], out[a], out[a + 1], out[a + 2]
             )
@@ -40,7 +40,7 @@ def project_step(K, r, step, f, out):
 
 @jit
 def dot(x, y):
-    """x·y.   x, y (n,)."""
+    """Return x·y.   x, y (n,)."""
     s = 0.0
     for k in range(x.shape[0]):
         s += x[k] * y[k]
@@ -49,7 +49,7 @@ def dot(x, y):
 
 @jit
 def difference(x, y):
-    """|x - y|².   x, y (n,)."""
+    """Return |x - y|².   x, y (n,)."""
     s = 0.0
     for k in range(x.shape[0]):
         s += (x[k] - y[k]) * (x[k] - y[k])
@@ -58,9 +58,9 @@ def difference(x, y):
 
 @jit
 def natural(K, r, u, q, x):
-    """|r - P_K(r - u)| / max(|r|, |u|, |q|), 0/0 = 0: the residual of a problem without shift.
+    """Return |r - P_K(r - u)| / max(|r|, |u|, |q|), 0/0 = 0, the residual of a problem without shift.
 
-    r, u, q (n,) in units of the problem's own; x (n,) work.
+    r, u, q (n,) in scaled units; x (n,) work.
     """
     project_step(K, r, 1.0, u, x)
     top, bottom = difference(r, x), max(dot(r, r), dot(u, u), dot(q, q))

@@ -1,7 +1,7 @@
-"""Projection methods on the exact law: De Saxcé's fixed point and the extragradient method.
+"""Projection methods for the exact law: De Saxcé's fixed point and extragradient methods.
 
-F(r) = u_hat(W r + u_free). `state` (SLOTS,) is the whole memory beside r and F, so that a solve can
-pause for the judge and go on. See `kernels/products.py` for K and W.
+F(r) = u_hat(W r + u_free). `state` (SLOTS,), r and F are the whole state of the iteration, so that a solve
+can pause for a check of the residuals and continue. K and W are those of `kernels/products.py`.
 """
 
 import math
@@ -11,27 +11,30 @@ from stickslip.kernels import cones, products
 from stickslip.kernels.jit import jit
 
 RHO, STARTED, STUCK = 0, 1, 2
+"""Indices of `state`: step size, whether F is evaluated, whether r no longer changes."""
 SLOTS = 3
+"""Size of `state`."""
 FIXED_POINT, KHOBOTOV, HE_LIAO = 0, 1, 2
+"""Methods."""
 TRIALS = 60
-"""Most reductions of the step in one iteration."""
+"""Largest number of reductions of the step size in one iteration."""
 LONGEST = 1e4
-"""Longest step, in units where W_ii is about 1: what does not move at that step never will."""
+"""Largest step size, in units with W_ii about 1 [-]; heuristic."""
 
 
 class Rule(NamedTuple):
-    """What an iteration is, and how its step is found."""
+    """Method and step-size rule of an iteration."""
 
     method: Any
     """FIXED_POINT, KHOBOTOV or HE_LIAO."""
     largest: Any
-    """Largest rho |change of F| over |change of r| of a step that passes [-]."""
+    """Largest ratio rho |change of F| / |change of r| of an accepted step [-]."""
     smallest: Any
-    """The same below which the next step is longer [-]."""
+    """Ratio below which the next step size is increased [-]."""
     shrink: Any
-    """Factor of a shortened step [-]."""
+    """Reduction factor of the step size [-]."""
     relaxation: Any
-    """Share of He and Liao's step that is taken [-]."""
+    """Relaxation factor of the step length of He and Liao [-]."""
 
 
 @jit
@@ -43,11 +46,11 @@ def shifted_velocity(K, W, u_free, r, out):
 
 @jit
 def iterate(K, W, u_free, rule, r, work, state, count):
-    """`count` iterations by a `Rule` on r, in place, with a step that adapts itself; how many were made.
+    """Make up to `count` iterations by a `Rule` on r with adaptive step size; return the number made.
 
-    Khobotov's test rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)): a step
-    that fails is shortened, one that passes with `smallest` is lengthened for the next iteration.
-    r (n,), work (4, n).
+    Khobotov's test is rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)). A step size
+    that fails it is reduced; after one that satisfies it with `smallest`, the next step size is increased. r
+    (n,), work (4, n).
     """
     method, largest, smallest, shrink, relaxation = rule
     F, r_bar, F_bar, step = work[0], work[1], work[2], work[3]
@@ -55,8 +58,9 @@ def iterate(K, W, u_free, rule, r, work, state, count):
         shifted_velocity(K, W, u_free, r, F)
         state[STARTED] = 1.0
     rho = state[RHO]
-    made = 0
+    iterations_done = 0
     for _ in range(count):
+        # 1. Prediction r_bar, with a step size that passes Khobotov's test.
         ratio, moved = 0.0, 0.0
         for _trial in range(TRIALS):
             products.project_step(K, r, rho, F, r_bar)
@@ -66,10 +70,11 @@ def iterate(K, W, u_free, rule, r, work, state, count):
             if not ratio > largest:
                 break
             rho *= shrink * min(1.0, 1.0 / ratio)
-        made += 1
+        iterations_done += 1
         if moved == 0.0 and rho >= 1.0:
             state[STUCK] = 1.0
             break
+        # 2. New iterate: r_bar, or P_K(r - length F(r_bar)).
         if method == FIXED_POINT:
             for k in range(r.shape[0]):
                 r[k], F[k] = r_bar[k], F_bar[k]
@@ -84,12 +89,12 @@ def iterate(K, W, u_free, rule, r, work, state, count):
         if ratio < smallest:
             rho = min(rho / shrink, LONGEST)
     state[RHO] = rho
-    return made
+    return iterations_done
 
 
 @jit
 def step_of_he_liao(r, r_bar, F, F_bar, rho, moved):
-    """(r - r_bar)·d / d·d with d = r - r_bar - rho (F - F_bar): He & Liao 2002."""
+    """Return (r - r_bar)·d / d·d with d = r - r_bar - rho (F - F_bar) (He & Liao 2002)."""
     top, bottom = 0.0, 0.0
     for k in range(r.shape[0]):
         e = r[k] - r_bar[k]

@@ -1,6 +1,6 @@
-"""The measures of error of a contact problem, as one pass over the contacts.
+"""Residuals of a contact problem, each computed in one pass over the contacts.
 
-Solvers stop on these numbers and the judge reports them; there is no other measure in the house.
+Solvers stop on these residuals and the judge reports them; the project has no other error measure.
 """
 
 import math
@@ -15,37 +15,40 @@ from stickslip.kernels.contact_law import is_between, map_between, map_coulomb, 
 from stickslip.kernels.jit import jit_forward as jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
+"""Indices of the measures in the array of `measure`."""
 MEASURES = 8
+"""Number of measures."""
 ROUNDING = 2e-15
-"""Velocities below this share of the impulses, as impulses, are rounding of W r: nine units in the last
-place, what sums of a few hundred terms of either sign usually lose."""
+"""Relative rounding error of W r [-]: errors of u up to this share of W_kk max |r| count as rounding. Nine
+units in the last place, the usual loss in sums of a few hundred terms of either sign."""
 MOST_ROUNDING = 1e-6
-"""Share of the largest free velocity beyond which closing is never taken for rounding."""
+"""Largest error of u that can count as rounding, over the largest free velocity [-]; heuristic."""
 LOST = 1e-11
-"""Beside impulses that alone make velocities of 1/LOST times the free ones, rounding of W r is more than
-1e-5 of them, and W r + u_free says too little of them."""
+"""Smallest ratio of the free velocities to W_kk r_k at which u is meaningful [-]. Below it, rounding of W r
+exceeds 1e-5 of the free velocities, and W r + u_free has lost too many of their digits."""
 CLOSING_SHARE = 0.1
-"""Largest share of the free velocity at which a contact of a solved problem may close, at any tolerance."""
+"""Largest closing speed of a contact in a solved problem, over the free velocity, at any tolerance [-]."""
 SINGLE = 100.0
-"""Error of a single contact over the tolerance of the norms. Answers at tolerance 1e-8 of the recorded
-problems of Siconos have at most 10, at 1e-4 at most 25; a norm over n contacts allows one of them sqrt(n)."""
+"""Tolerance of the measures of single contacts, over the tolerance of the norms [-]. Solutions of the
+recorded problems of Siconos have at most 10 at tolerance 1e-8, and at most 25 at 1e-4; a norm over n contacts
+allows a single contact sqrt(n)."""
 SMALLEST, LARGEST = 1e-140, 1e140
-"""Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
+"""Range of numbers whose squares neither underflow nor overflow; outside it nothing can be certified."""
 
 
 class Metric(NamedTuple):
-    """The scales of natural_scaled for one problem."""
+    """Scales of the residual natural_scaled for one problem."""
 
     rho: Any
     """1 / mean diagonal of W_ii [kg], shape (nb,)."""
     length: Any
-    """Length of rolling and torsional components, 1 for the others [m], shape (n,)."""
+    """Characteristic length of rolling and torsional components, 1 for the others [m], shape (n,)."""
     coefficient: Any
-    """Friction coefficients divided by their length [-], shape (ng,)."""
+    """Friction coefficients divided by the length of their group [-], shape (ng,)."""
 
 
 class Point(NamedTuple):
-    """Impulses before the judge, and the velocities with and without them."""
+    """Impulses to be judged, and the velocities with and without them."""
 
     r: Any
     """Impulses [N s], shape (n,)."""
@@ -57,12 +60,12 @@ class Point(NamedTuple):
 
 @jit
 def metric(K, diagonal):
-    """The `Metric` of a set and the diagonal of W, shape (n,).
+    """Return the `Metric` of the set K and the diagonal of W, shape (n,).
 
-    Normal and first group share one rho; every further group (rolling, torsion) has its own, rho_g,
-    which enters as the length sqrt(rho_g / rho) that makes it comparable with the others. Where W_ii = 0,
-    1 / (mean W of the other contacts) stands in, and 1 if there is none; where a group has no W of its own
-    its length is 1.
+    The normal component and the first group of a block share one rho = 1 / (mean W_kk). Every further group g
+    (rolling, torsion) has its own rho_g, which enters as the length sqrt(rho_g / rho), so that its components
+    are comparable with the others. A block with W_ii = 0 takes the inverse mean of W over the other blocks,
+    or 1 if all are zero. A group with W_gg = 0 has length 1.
     """
     kind, coefficient = K[0], K[6]
     scales = Metric(np.empty(kind.shape[0]), np.empty(diagonal.shape[0]), np.empty(coefficient.shape[0]))
@@ -72,11 +75,12 @@ def metric(K, diagonal):
 
 @jit
 def set_metric(K, diagonal, scales):
-    """`metric` in arrays that are there."""
+    """Write the `metric` of K to `scales`, a `Metric` of allocated arrays."""
     kind, offset, _, _, group_offset, group_size, coefficient = K
     rho, length, scaled = scales
     total, count = 0.0, 0
     for i in range(kind.shape[0]):
+        # 1. rho from the normal component and the first group.
         a, end = offset[i], offset[i + 1]
         if kind[i] == cones.FRICTION:
             end = a + 1 + group_size[group_offset[i]]
@@ -91,50 +95,57 @@ def set_metric(K, diagonal, scales):
             rho[i] = 1.0 / mean
             total += mean
             count += 1
+        # 2. Lengths of the other groups.
         a = end
         for g in range(group_offset[i] + 1, group_offset[i + 1]):
-            own = 0.0
+            group_mean = 0.0
             for k in range(a, a + group_size[g]):
-                own += abs(diagonal[k])
-            own = own / group_size[g]
-            size = math.sqrt(mean / own) if own > 0.0 and mean > 0.0 else 1.0
+                group_mean += abs(diagonal[k])
+            group_mean = group_mean / group_size[g]
+            size = math.sqrt(mean / group_mean) if group_mean > 0.0 and mean > 0.0 else 1.0
             for k in range(a, a + group_size[g]):
                 length[k] = size
             scaled[g] = coefficient[g] / size
             a += group_size[g]
-    stand_in = count / total if count > 0 else 1.0
+    # 3. Blocks with W_ii = 0.
+    default_rho = count / total if count > 0 else 1.0
     for i in range(kind.shape[0]):
         if rho[i] == 0.0:
-            rho[i] = stand_in
+            rho[i] = default_rho
 
 
 @jit
-def stop_measures(natural, K, scales, shift, at, work):
-    """(natural, natural_scaled, worst contact) at a `Point`: what decides whether a problem is solved.
+def stop_measures(natural, K, scales, shift, point, work):
+    """Return (natural, natural_scaled, worst contact) at a `Point`, the residuals that solvers stop on.
 
-    natural: `natural_map`, or `no_map` where all contacts are Coulomb's; work: its two vectors (n,).
+    natural: `natural_map`, or `no_map` if all contacts are Coulomb contacts; work: its two vectors (n,).
     """
-    return stop_ratios(stop_sums(natural, K, scales, shift, at, work))
+    return stop_ratios(stop_sums(natural, K, scales, shift, point, work))
 
 
 @jit
 def stop_ratios(sums):
-    """`stop_measures` from the `stop_sums`."""
+    """Return the `stop_measures` from the `stop_sums` of all contacts."""
     plain, scaled, _, where, big, big_s, rr, uu, ff, rr_s, uu_s, ff_s = sums
     return ratio(plain, max(rr, uu, ff), big), ratio(scaled, max(rr_s, uu_s, ff_s), big_s), where
 
 
 @jit
-def stop_sums(natural, K, scales, shift, at, work):
-    """What `stop_measures` adds up over contacts: squares of both maps, the largest scaled one and where it
-    is, the largest numbers of both, and squares of r, u and u_free, plain and scaled."""
+def stop_sums(natural, K, scales, shift, point, work):
+    """Return the sums and maxima over contacts from which `stop_ratios` makes the residuals.
+
+    They are: squares of the plain and of the scaled natural map; the largest scaled square and its contact;
+    the largest magnitude among r, u and u_free, plain and scaled; squares of r, u and u_free, plain and
+    scaled.
+    """
     kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, u_free = at
+    r, u, u_free = point
     rho, length, none = scales.rho, scales.length, scales.length[:0]
     scaled_K = cones.with_coefficients(K, scales.coefficient)
-    plain, scaled, worst, where, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
+    plain, scaled, worst, worst_contact, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
+        # 1. Natural maps r - P_K(r - u_hat) and r - P_K(r - rho u_hat).
         a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
         if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
             r_i, u_i = three(r, a, b), three(u, a, b)
@@ -142,17 +153,18 @@ def stop_sums(natural, K, scales, shift, at, work):
             plain += map_coulomb(coefficient[g], 1.0, r_i, u_i, slide)
             square = map_coulomb(coefficient[g], scale, r_i, u_i, slide)
         elif is_between(kind[i]):
-            own, square = 0.0, 0.0
+            plain_square, square = 0.0, 0.0
             for k in range(a, b):
-                own += map_between(lower[i], upper[i], 1.0, r[k], u[k])
+                plain_square += map_between(lower[i], upper[i], 1.0, r[k], u[k])
                 square += map_between(lower[i], upper[i], scale, r[k], u[k])
-            plain += own
+            plain += plain_square
         else:
             plain += natural(i, K, 1.0, none, shift, r, u, work)
             square = natural(i, scaled_K, scale, length, shift, r, u, work)
         scaled += square
         if square > worst or square != square:
-            worst, where = square, i
+            worst, worst_contact = square, i
+        # 2. Magnitudes of r, u and u_free.
         for k in range(a, b):
             big = max(big, max(abs(r[k]), abs(u[k]), abs(u_free[k])))
             rr += r[k] * r[k]
@@ -163,13 +175,16 @@ def stop_sums(natural, K, scales, shift, at, work):
             rr_s += down * down
             uu_s += up * u[k] * (up * u[k])
             ff_s += up * u_free[k] * (up * u_free[k])
-    return plain, scaled, worst, where, big, big_s, rr, uu, ff, rr_s, uu_s, ff_s
+    return plain, scaled, worst, worst_contact, big, big_s, rr, uu, ff, rr_s, uu_s, ff_s
 
 
 @jit
 def ratio(square, scale, big):
-    """sqrt(square / scale), with 0/0 = 0; NaN stays, and where `big`, the largest number, defies squaring."""
-    if square != square or scale != scale:  # asked first: NaN hides from the largest number
+    """Return sqrt(square / scale), with 0/0 = 0; NaN if either is, or if `big` is not a number to square.
+
+    big: the largest magnitude in both sums, which must be between SMALLEST and LARGEST.
+    """
+    if square != square or scale != scale:  # tested first, since max() may drop a NaN
         return math.nan
     if big == 0.0:
         return 0.0
@@ -179,25 +194,25 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(K, diagonal, at):
-    """At a `Point`: largest speed that no impulse may leave, over the largest free velocity.
+def approach(K, diagonal, point):
+    """Return the largest inadmissible velocity at a `Point`, over the largest free velocity [-].
 
-    That is -u_N of contacts, |u| of free blocks, and u against the bounds that an interval has not;
-    normal and sliding velocities make the scale, and what finite bounds of intervals may add to them.
-    Impulses enter as rounding alone (ROUNDING), and only up to MOST_ROUNDING: where they grow without bound,
-    as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
-    not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
+    Inadmissible are -u_N of a contact, u of a free block, and u of an interval where the law would put r at
+    an infinite bound. The scale is the largest normal or sliding component of u_free, or |W_kk bound| of a
+    finite bound of an interval. It has no velocities due to impulses: where impulses grow without bound, as
+    between closing walls, the natural maps decrease but this measure does not. Velocities up to min(ROUNDING
+    W_kk max |r|, MOST_ROUNDING scale) count as rounding. Infinite if the scale is below LOST times the
+    velocities that impulses make alone.
     """
-    sizes = approach_sizes(K, diagonal, at)
-    return over_largest(closing(K, diagonal, at, sizes), sizes)
+    sizes = approach_sizes(K, diagonal, point)
+    return over_largest(closing(K, diagonal, point, sizes), sizes)
 
 
 @jit
-def approach_sizes(K, diagonal, at):
-    """What `approach` compares with, each the largest of all contacts: free velocities with what bounds make
-    of them, impulses, and velocities that these make alone."""
+def approach_sizes(K, diagonal, point):
+    """Return (scale, max |r_k|, max |W_kk r_k|) over all contacts, the magnitudes that `approach` needs."""
     kind, offset, lower, upper, group_offset, group_size, _ = K
-    r, _, u_free = at
+    r, _, u_free = point
     scale, big, alone = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
@@ -216,10 +231,13 @@ def approach_sizes(K, diagonal, at):
 
 
 @jit
-def closing(K, diagonal, at, sizes):
-    """The largest speed that no impulse may leave.   sizes: the `approach_sizes` of all contacts."""
+def closing(K, diagonal, point, sizes):
+    """Return the largest inadmissible velocity beyond rounding (see `approach`).
+
+    sizes: the `approach_sizes` of all contacts.
+    """
     kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
-    u, (scale, big, _), found = at.u, sizes, 0.0
+    u, (scale, big, _), largest = point.u, sizes, 0.0
     for i in range(kind.shape[0]):
         end = offset[i + 1] if kind[i] == cones.FREE else offset[i] + 1
         for k in range(offset[i], end):
@@ -229,13 +247,13 @@ def closing(K, diagonal, at, sizes):
             if kind[i] != cones.FRICTION and lower[i] == -math.inf:
                 speed = max(speed, u[k])
             if speed > min(ROUNDING * abs(diagonal[k]) * big, MOST_ROUNDING * scale):
-                found = max(found, speed)
-    return found
+                largest = max(largest, speed)
+    return largest
 
 
 @jit
 def over_largest(speed, sizes):
-    """`approach` from the largest speed and the sizes of all contacts."""
+    """Return `approach` from the largest inadmissible velocity and the `approach_sizes` of all contacts."""
     scale, _, alone = sizes
     if 0.0 < scale < LOST * alone:
         return math.inf
@@ -245,22 +263,23 @@ def over_largest(speed, sizes):
 
 
 @jit
-def local_error(K, scales, diagonal, at, work):
-    """Largest |r_i - P_K(r_i - w u_hat_i)| / (w V), w = max(|r_i| / V, rho_i), V the largest free velocity.
+def local_error(K, scales, diagonal, point, work):
+    """Return max_i |r_i - P_K(r_i - w u_hat_i)| / (w V) with w = max(|r_i| / V, rho_i), V = max |u_free_i|.
 
-    So what impulses miss counts over the larger of |r_i| and rho_i V, and what velocities miss counts over V:
-    beside impulses that are large elsewhere, or that have grown for nothing, a contact counts as much as any
-    other. In the lengths of `metric`. V has what finite bounds of intervals
-    can add. What ROUNDING of W r can make of it counts as 0. work: two vectors (n,).
+    Errors of impulses are relative to the larger of |r_i| and rho_i V, errors of velocities to V. A contact
+    thus has the same weight whatever the impulses elsewhere. Components are scaled by the lengths of
+    `metric`; V includes |W_kk bound| of finite bounds of intervals. Errors that ROUNDING of W r can cause
+    count as 0.
+    work: two vectors (n,).
     """
-    return largest_local(natural_map, K, scales, at, work, local_sizes(K, scales, diagonal, at))
+    return largest_local(natural_map, K, scales, point, work, local_sizes(K, scales, diagonal, point))
 
 
 @jit
-def local_sizes(K, scales, diagonal, at):
-    """What `local_error` compares with: the largest free velocity and the largest impulse of all contacts."""
+def local_sizes(K, scales, diagonal, point):
+    """Return (V, largest impulse) of all contacts in the units of `metric`, as `local_error` needs them."""
     kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
-    r, u_free, length = at.r, at.u_free, scales.length
+    r, u_free, length = point.r, point.u_free, scales.length
     speed, big = 0.0, 0.0
     for i in range(kind.shape[0]):
         square = 0.0
@@ -276,10 +295,13 @@ def local_sizes(K, scales, diagonal, at):
 
 
 @jit
-def largest_local(natural, K, scales, at, work, sizes):
-    """`local_error` of these contacts.   natural: as in `stop_measures`; sizes: the `local_sizes` of all."""
+def largest_local(natural, K, scales, point, work, sizes):
+    """Return the `local_error` of the contacts of K.
+
+    natural: as in `stop_measures`; sizes: the `local_sizes` of all contacts, including those not in K.
+    """
     kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, _ = at
+    r, u, _ = point
     rho, length, (speed, big), worst = scales.rho, scales.length, sizes, 0.0
     scaled_K = cones.with_coefficients(K, scales.coefficient)
     for i in range(kind.shape[0]):
@@ -309,13 +331,13 @@ def largest_local(natural, K, scales, at, work, sizes):
 
 @jit
 def single_bound(tolerance):
-    """What APPROACH and LOCAL of a solved problem may be at this tolerance."""
+    """Return the largest APPROACH and LOCAL of a solved problem at this tolerance."""
     return max(tolerance, min(CLOSING_SHARE, SINGLE * tolerance))
 
 
 @jit
 def is_solved(measures, tolerance):
-    """Whether norms and single contacts are within the tolerance, as the judge has it."""
+    """Return whether the norms and the measures of single contacts are within the judge's bounds."""
     single = single_bound(tolerance)
     return (
         measures[NATURAL] <= tolerance
@@ -326,13 +348,13 @@ def is_solved(measures, tolerance):
 
 
 @jit
-def unit_measures(K, shift, at, work, out):
-    """out[IMPULSE, VELOCITY, WORK] <- largest distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
+def unit_measures(K, shift, point, work, out):
+    """out[IMPULSE, VELOCITY, WORK] <- max distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
 
     work: two vectors (n,); out (MEASURES,).
     """
     kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, (x, y) = at.r, at.u, work
+    r, u, (x, y) = point.r, point.u, work
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
@@ -341,8 +363,8 @@ def unit_measures(K, shift, at, work, out):
             mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
             away = math.sqrt(map_coulomb(mu, 0.0, (r0, r1, r2), (u0, u1, u2), slide))
             out[IMPULSE] = max(out[IMPULSE], away)
-            # by the exact law u_hat lies in K* exactly when u_N >= 0; it is -u_N / sqrt(1 + mu²) away
-            # otherwise, or |u_hat| when it lies in -K
+            # By the exact law u_hat is in K* if and only if u_N >= 0. Otherwise its distance is
+            # -u_N / sqrt(1 + mu²), or |u_hat| if u_hat is in -K.
             u0 += shift * mu * slide
             away = max(mu * slide - u0, 0.0) / math.sqrt(1.0 + mu * mu)
             if slide <= -mu * u0:
@@ -357,7 +379,7 @@ def unit_measures(K, shift, at, work, out):
             for k in range(a, b):
                 beyond += map_between(lower[i], upper[i], 0.0, r[k], 0.0)
                 against += min(max(-u[k], low), high) ** 2
-                # r counted from the bound that u presses against; 0 at infinity
+                # distance of r to the bound that the sign of u requires; 0 if that bound is infinite
                 inside = r[k] - lower[i] if u[k] > 0.0 else upper[i] - r[k]
                 total += abs(inside * u[k]) if u[k] != 0.0 and abs(inside) < math.inf else 0.0
             out[IMPULSE] = max(out[IMPULSE], math.sqrt(beyond))
@@ -384,31 +406,31 @@ def unit_measures(K, shift, at, work, out):
 
 @jit
 def measure(K, shift, diagonal, r, u, u_free):
-    """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,).
+    """Return all measures of r, computed from scratch, shape (MEASURES,).   diagonal of W (n,).
 
-    shift: EXACT or RELAXED; the relaxation has no LOCAL, which is 0.
+    shift: EXACT or RELAXED; LOCAL of the relaxation is 0.
     """
-    scales, at = metric(K, diagonal), Point(r, u, u_free)
+    scales, point = metric(K, diagonal), Point(r, u, u_free)
     work, out = (np.empty(r.shape[0]), np.empty(r.shape[0])), np.empty(MEASURES)
-    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, at, work)
-    complete(K, scales, shift, diagonal, at, work, out)
+    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, point, work)
+    complete(K, scales, shift, diagonal, point, work, out)
     return out
 
 
 @jit
-def measure_solved(K, diagonal, at, scales, work, out):
-    """out <- what `is_solved` asks for, of the exact law, in arrays that are there.
+def measure_solved(K, diagonal, point, scales, work, out):
+    """out <- the measures of the exact law that `is_solved` reads, without allocation.
 
-    scales: a `Metric`, not set; work: two vectors (n,); out (MEASURES,).
+    scales: a `Metric`, overwritten; work: two vectors (n,); out (MEASURES,).
     """
     set_metric(K, diagonal, scales)
-    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, EXACT, at, work)
-    out[APPROACH], out[LOCAL] = approach(K, diagonal, at), local_error(K, scales, diagonal, at, work)
+    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, EXACT, point, work)
+    out[APPROACH], out[LOCAL] = approach(K, diagonal, point), local_error(K, scales, diagonal, point, work)
 
 
 @jit
-def complete(K, scales, shift, diagonal, at, work, out):
-    """out <- what `measure` says beside the `stop_measures`.   work: two vectors (n,); out (MEASURES,)."""
-    unit_measures(K, shift, at, work, out)
-    out[APPROACH] = approach(K, diagonal, at)
-    out[LOCAL] = local_error(K, scales, diagonal, at, work) if shift != RELAXED else 0.0
+def complete(K, scales, shift, diagonal, point, work, out):
+    """out <- the measures other than the `stop_measures`.   work: two vectors (n,); out (MEASURES,)."""
+    unit_measures(K, shift, point, work, out)
+    out[APPROACH] = approach(K, diagonal, point)
+    out[LOCAL] = local_error(K, scales, diagonal, point, work) if shift != RELAXED else 0.0

@@ -1,6 +1,6 @@
-"""When an iterative solver looks at the judge, and when it stops: shared by all sweeps.
+"""Schedule of residual checks and stopping criteria of iterative solvers, shared by all sweeps.
 
-`control` (SLOTS,) is the whole state, so that a solve can pause for a progress bar and go on.
+`control` (SLOTS,) is the whole state, so that a solve can pause for a progress bar and continue.
 """
 
 import math
@@ -12,27 +12,36 @@ from stickslip.kernels.products import difference
     SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED, ALLOWED,
     AHEAD, TRIAL, SINCE, ERROR_THEN, WORTH,
 ) = range(20)  # fmt: skip
+"""Indices of `control`: sweeps done; sweep of the next check; sweeps between checks; error and sweep of the
+last check; smallest error; error and sweep of the last mark; lines of the history; state; squared change of r
+in the last sweep; length of the path since the mark; number of drifts; sweep of the last check; allowed
+sweeps; forecast of the remaining sweeps; first sweep at which the solve may end as SLOW; reference sweep and
+error of the mean rate; largest forecast that is worth continuing."""
 SLOTS = 20
+"""Size of `control`."""
 NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE, SLOW = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
+"""States of a solve; FIXED: r no longer changes."""
 
 LONGEST_GAP = 50.0
-"""Most sweeps between two looks: a look costs about one sweep."""
+"""Largest number of sweeps between two checks; a check costs about as much as a sweep. Heuristic."""
 PATIENCE = 500.0
-"""Fewest sweeps without progress before a stall is called."""
+"""Smallest number of sweeps without progress before a solve counts as stalled; heuristic."""
 PROGRESS = 0.999
-"""Progress is a new best error below this share of the last mark: slower is no progress at all."""
+"""Largest ratio of the smallest error to the error at the last mark that counts as progress [-];
+heuristic."""
 FIRST_TRIAL = 8.0
-"""Sweeps before a solve may be called too slow: the first ones say little about the rate."""
+"""Sweeps before a solve may end as SLOW, since the first sweeps say little about the rate; heuristic."""
 STRAIGHT = 0.5
-"""Iterates drift if they end this share of their path away from where they were at the mark."""
+"""Ratio of the distance from the mark to the length of the path above which iterates drift [-]; heuristic."""
 
 
 @jit
 def begin(control):
-    """Set up a NEW solve; control[NEXT] is its first look, 0 where a guess may be the answer.
+    """Initialise a NEW solve; do nothing otherwise.
 
-    control[ALLOWED]: sweeps the whole solve may take; one that would take more stops early, SLOW. 0: any.
-    So does one that has more ahead than control[WORTH], set after this; 0: any.
+    control[NEXT]: sweep of the first check, 0 if the guess may be a solution. A solve ends early as SLOW if
+    its forecast exceeds control[ALLOWED] sweeps in all, or control[WORTH] further sweeps (to be set after
+    this call); 0 means no limit.
     """
     if control[STATE] != NEW:
         return
@@ -48,20 +57,20 @@ def begin(control):
 
 @jit
 def goes_on(control, budget):
-    """Whether there is more to do: neither stopped nor at the end of the budget, looked at."""
-    done = control[SWEEPS] >= budget and control[LOOKED] == control[SWEEPS]
-    return control[STATE] == RUNNING and not done
+    """Return whether to continue: the solve is running, and the budget is not used up and checked."""
+    is_over = control[SWEEPS] >= budget and control[LOOKED] == control[SWEEPS]
+    return control[STATE] == RUNNING and not is_over
 
 
 @jit
 def is_due(control, budget):
-    """Whether it is time to look at the judge: as planned, and at the end of the budget."""
+    """Return whether a residual check is due: as scheduled, and at the end of the budget."""
     return control[SWEEPS] >= min(control[NEXT], budget)
 
 
 @jit
 def swept(control, moved):
-    """Count one sweep that changed r by `moved`, squared."""
+    """Count one sweep; moved: its squared change of r."""
     control[MOVED] = moved
     control[PATH] += math.sqrt(moved)
     control[SWEEPS] += 1.0
@@ -71,20 +80,22 @@ def swept(control, moved):
 
 @jit
 def look(control, history, natural, scaled, tolerance, r, r_mark):
-    """Take note of the judge's measures and decide; true if these are the best so far.
+    """Record a residual check, set the state and the next check; return whether it is the best so far.
 
-    A residual that stands still while r moves on in a straight line is slow progress: the impulses
-    drift along what the law does not see until a contact changes its state. One that stands still
-    while r goes round, or not at all, is a stall.
-    history (cap, 3): sweep, natural, natural_scaled, thinned to every other line when full.
-    r (n,) the iterate, r_mark (n,) the iterate at the last mark.
+    If the error does not decrease for PATIENCE sweeps, the path of r since the mark decides. A straight path
+    is slow progress: impulses drift in directions that leave the residual unchanged until a contact changes
+    its state. Otherwise the solve has stalled.
+    history (cap, 3): sweep, natural, natural_scaled, every other line dropped when full.
+    r (n,): iterate, r_mark (n,): iterate at the last mark.
     """
+    # 1. Record.
     sweeps, error = control[SWEEPS], max(natural, scaled)
     control[LOOKED] = sweeps
     _note(control, history, natural, scaled)
     if not (natural < math.inf and scaled < math.inf):
         control[STATE] = NOT_FINITE
         return False
+    # 2. Solved, or r unchanged.
     best = error < control[BEST]
     if best:
         control[BEST] = error
@@ -94,6 +105,7 @@ def look(control, history, natural, scaled, tolerance, r, r_mark):
     if control[MOVED] == 0.0 and sweeps > 0.0:
         control[STATE] = FIXED
         return best
+    # 3. Progress, drift or stall.
     if control[BEST] <= PROGRESS * control[MARK]:
         control[MARK], control[DRIFTS] = control[BEST], 0.0
         _mark(control, r, r_mark)
@@ -103,6 +115,7 @@ def look(control, history, natural, scaled, tolerance, r, r_mark):
             return best
         control[DRIFTS] += 1.0
         _mark(control, r, r_mark)
+    # 4. Next check.
     control[NEXT] = sweeps + _gap(control, error, tolerance)
     control[ERROR], control[AT] = error, sweeps
     return best
@@ -110,7 +123,7 @@ def look(control, history, natural, scaled, tolerance, r, r_mark):
 
 @jit
 def _mark(control, r, r_mark):
-    """Remember where the iterate is now."""
+    """Store the iterate and reset its path."""
     control[MARK_AT], control[PATH] = control[SWEEPS], 0.0
     for k in range(r.shape[0]):
         r_mark[k] = r[k]
@@ -118,15 +131,19 @@ def _mark(control, r, r_mark):
 
 @jit
 def _gap(control, error, tolerance):
-    """Sweeps until the next look: what the present rate predicts, growing at most threefold."""
-    done, gap, ahead = control[SWEEPS] - control[AT], 3.0 * control[GAP], math.inf
-    if done > 0.0 and error < control[ERROR] < math.inf:
-        ahead = math.ceil(math.log(error / tolerance) * done / math.log(control[ERROR] / error))
+    """Return the sweeps until the next check, as the rate of convergence predicts, at most 3 times the last.
+
+    Set the forecast control[AHEAD], and the state SLOW if it exceeds ALLOWED or WORTH.
+    """
+    sweeps_between, gap, ahead = control[SWEEPS] - control[AT], 3.0 * control[GAP], math.inf
+    if sweeps_between > 0.0 and error < control[ERROR] < math.inf:
+        ahead = math.ceil(math.log(error / tolerance) * sweeps_between / math.log(control[ERROR] / error))
         gap = min(gap, ahead)
-    if error < control[ERROR_THEN]:  # the mean rate since then, where it is the better one
-        passed = control[SWEEPS] - control[SINCE]
+    if error < control[ERROR_THEN]:  # mean rate since the sweep SINCE, if it is faster
+        sweeps_since = control[SWEEPS] - control[SINCE]
         ahead = min(
-            ahead, math.ceil(math.log(error / tolerance) * passed / math.log(control[ERROR_THEN] / error))
+            ahead,
+            math.ceil(math.log(error / tolerance) * sweeps_since / math.log(control[ERROR_THEN] / error)),
         )
     control[AHEAD] = ahead
     too_many = 0.0 < control[ALLOWED] < control[SWEEPS] + ahead or 0.0 < control[WORTH] < ahead
@@ -138,7 +155,7 @@ def _gap(control, error, tolerance):
 
 @jit
 def _note(control, history, natural, scaled):
-    """Add a line to the history; when it is full every other line goes and the stride doubles."""
+    """Append a line to the history; if it is full, drop every other line first."""
     cap, at = history.shape[0], int(control[CHECKS])
     if at == cap:
         for k in range(cap // 2):

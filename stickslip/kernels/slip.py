@@ -1,7 +1,7 @@
-"""The root at the heart of sliding: (S + kappa I) t = -b with |t| = mu r_N, two tangents.
+"""Sliding of a 3D Coulomb contact: the root kappa of (S + kappa I) t = -b, |t| = mu r_N.
 
-The function mu r_N / |t| - 1 is nearly linear in kappa, as in trust regions (Conn, Gould & Toint
-2000, 7.3), so Newton's method on it takes few steps; a bracket guards it.
+The function mu r_N / |t| - 1 is nearly linear in kappa, as in trust-region methods (Conn, Gould & Toint 2000,
+7.3), so Newton's method takes few steps. A bracket ensures convergence.
 """
 
 import math
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from stickslip.kernels.jit import jit
 
 CLOSE = 1e-15
-"""Relative rounding at which a root is a root."""
+"""Relative tolerance of the root [-]: a few times machine precision."""
 
 
 class Sliding(NamedTuple):
-    """A contact with u_N = 0 inserted: r_N = n0 - w·t and u_T = S t + b of the tangential impulse t."""
+    """A contact after elimination of r_N by u_N = 0: r_N = n0 - w·t, u_T = S t + b, t tangential."""
 
     n0: float
-    """r_N without t [N s]."""
+    """r_N for t = 0 [N s]."""
     b1: float
-    """Tangential velocity without t [m/s]."""
+    """Tangential velocity for t = 0 [m/s]."""
     b2: float
     w01: float
     """W_NT / W_NN [-]."""
@@ -35,7 +35,11 @@ class Sliding(NamedTuple):
 
 @jit
 def slip3(sliding, kappa):
-    """(r_N, r_1, r_2, kappa) of a contact known to slide: the root of mu r_N / |t| - 1 in kappa > 0."""
+    """Return (r_N, r_1, r_2, kappa) of a sliding contact, by the root of mu r_N / |t| - 1 in kappa > 0.
+
+    kappa: initial guess, or 0 for the root with w = 0 and S replaced by (tr S / 2) I.
+    """
+    # 1. Initial guess and bracket.
     n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
     trace = s11 + s22
     if not kappa > 0.0:
@@ -44,6 +48,7 @@ def slip3(sliding, kappa):
             kappa = 1e-3 * trace
     low, high = 0.0, math.inf
     n, t1, t2, size = n0, 0.0, 0.0, 1.0
+    # 2. Newton's method inside the bracket.
     for _ in range(100):
         a, c = s11 + kappa, s22 + kappa
         det = a * c - s12 * s21
@@ -73,22 +78,23 @@ def slip3(sliding, kappa):
         if step == kappa:
             break
         kappa = step
-    # r_N from the cone, not from n0 - w·t, whose terms may cancel where W_NN is small
+    # 3. r_N from the cone: the terms of n0 - w·t may cancel if W_NN is small.
     return size / mu if size > 0.0 else max(n, 0.0), t1, t2, kappa
 
 
 @jit
 def triangular(s11, s12, s21, s22):
-    """(c, s, t11, t12, t21, t22) with Q'S Q = T, Q = [[c, -s], [s, c]]; t21 = 0 if S has real eigenvalues.
+    """Return (c, s, t11, t12, t21, t22) with Q'S Q = T, Q = [[c, -s], [s, c]]; t21 = 0 for real eigenvalues.
 
-    In these axes t is smooth in kappa to the last digit. In others S + kappa I is rounded as the
-    large eigenvalue is, and where the small one counts the root is lost in noise.
+    In these axes rounding does not couple the two eigenvalues, and t is a smooth function of kappa. In others
+    S + kappa I has rounding errors of the size of the large eigenvalue, which hide the effect of the small
+    one.
     """
     mean, half = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
-    under = half * half + s12 * s21
-    if not under > 0.0:
+    discriminant = half * half + s12 * s21
+    if not discriminant > 0.0:
         return 1.0, 0.0, s11, s12, s21, s22
-    large = math.copysign(math.sqrt(under), half)  # the eigenvalue mean + large is next to s11
+    large = math.copysign(math.sqrt(discriminant), half)  # the eigenvalue mean + large is next to s11
     c, s = half + large, s21
     size = math.sqrt(c * c + s * s)
     c, s = c / size, s / size
@@ -99,7 +105,7 @@ def triangular(s11, s12, s21, s22):
 
 @jit
 def in_axes(sliding):
-    """(c, s, the same contact) in the axes of `triangular`."""
+    """Return (c, s, contact) with the contact in the axes of `triangular`."""
     n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
     c, s, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
     b1, b2, w01, w02 = c * b1 + s * b2, c * b2 - s * b1, c * w01 + s * w02, c * w02 - s * w01
@@ -108,7 +114,7 @@ def in_axes(sliding):
 
 @jit
 def stiff_slip3(sliding, kappa):
-    """`slip3` in the axes of `triangular`, for S of large condition."""
+    """Return (r_N, r_1, r_2, kappa) as `slip3`, in the axes of `triangular`, for ill-conditioned S."""
     c, s, turned = in_axes(sliding)
     n, t1, t2, kappa = slip3(turned, kappa)
     return n, c * t1 - s * t2, s * t1 + c * t2, kappa
@@ -116,12 +122,12 @@ def stiff_slip3(sliding, kappa):
 
 @jit
 def polish_slip(sliding, kappa):
-    """((r_N, r_1, r_2), kappa) at the root next to kappa >= 0: Newton's method as above, without a bracket.
+    """Return ((r_N, r_1, r_2), kappa) at the nearest root kappa >= 0, by Newton's method without bracket.
 
-    For who knows a root nearly, and wants this one: a step is kept only while mu r_N / |t| - 1 falls.
+    For a good initial guess: the iteration ends once |mu r_N / |t| - 1| does not decrease.
     """
     co, si, (n0, b1, b2, w01, w02, s11, s12, s21, s22, mu) = in_axes(sliding)
-    least, kept = math.inf, kappa
+    least, best_kappa = math.inf, kappa
     n, t1, t2, size = 0.0, 0.0, 0.0, 0.0
     for _ in range(12):
         a, c = s11 + kappa, s22 + kappa
@@ -132,7 +138,7 @@ def polish_slip(sliding, kappa):
         gap = mu * x - length
         if not abs(gap) < least * length:
             break
-        least, kept = abs(gap) / length, kappa
+        least, best_kappa = abs(gap) / length, kappa
         n, t1, t2, size = x, x1, x2, length
         d1, d2 = -(c * t1 - s12 * t2) * inverse, -(a * t2 - s21 * t1) * inverse
         slope = mu * (-(w01 * d1 + w02 * d2) * size * size - n * (t1 * d1 + t2 * d2))
@@ -140,15 +146,14 @@ def polish_slip(sliding, kappa):
         if not kappa < math.inf:
             break
     n = size / mu if size > 0.0 else max(n, 0.0)
-    return (n, co * t1 - si * t2, si * t1 + co * t2), kept
+    return (n, co * t1 - si * t2, si * t1 + co * t2), best_kappa
 
 
 @jit
 def solve2(a, b, c, d, f, g):
-    """(x, y) with a x + b y = f, c x + d y = g, by elimination with row pivoting.
+    """Return (x, y) with a x + b y = f, c x + d y = g, by elimination with row pivoting.
 
-    Unlike cofactors backward stable: right to rounding in the equations even if the matrix is nearly
-    singular.
+    Elimination is backward stable even for a nearly singular matrix, unlike Cramer's rule.
     """
     if abs(a) < abs(c):
         a, b, c, d, f, g = c, d, a, b, g, f

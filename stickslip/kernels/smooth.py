@@ -1,8 +1,8 @@
-"""Smooth motion between events, while the constraints that act are fixed: what `schemes/event_driven_flow.py`
-says, on the flat arrays of `march_layout.py`.
+"""Smooth motion between events, with fixed active constraints, on the flat arrays of `march_layout.py`.
 
-With C the constrained components (joints, closed normals, sticking groups), S the sliding ones with
-r_S = -mu r_N d, d the direction of sliding, γ the part of ÿ that no acceleration makes, and ÿ_C = 0:
+The equations are those of `schemes/event_driven_flow.py`. With C the constrained components (joints, closed
+normals, sticking groups), S the sliding ones with r_S = -mu r_N d, d the direction of sliding, γ the part of
+ÿ that does not depend on accelerations, and ÿ_C = 0:
 
     J_C M⁻¹ (H_C + H_S S) lam_C = -(J_C M⁻¹ F + γ_C)
 """
@@ -18,75 +18,79 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, BoolArray, IntArray
 
 COARSER = 5.0
-"""How much longer second differences are than first ones: rounding grows with the square."""
+"""Step of second differences over that of first differences: rounding errors grow with its inverse square."""
 THAWED = 10.0
-"""Speed, over `slow`, at which a direction that was kept is let go: friction turns it the faster the slower
-the sliding, with the rate mu g / |u|, which an explicit integrator must follow."""
+"""Speed, over `slow`, at which a fixed direction of sliding becomes free again. Friction turns the direction
+at the rate mu g / |u|, which is fast for slow sliding and which an explicit integrator must resolve."""
 FAST = 1.5
-"""Speed, over `slow`, above which directions of sliding follow the sliding at the start of a stretch."""
+"""Speed, over `slow`, above which directions of sliding are free at the start of a stretch."""
 PARADOX = 1e-6
-"""Share of the determinant of the sliding constraints at the start of a sample that counts as lost."""
+"""Determinant of the sliding constraints, over that at the start of a sample, that counts as singular [-]."""
 
 GAP, FORCE, CONE, LEAST, MOST, SLIDING, NEAR, FAR, LOST = range(9)
-"""Kinds of what is watched: see `Watched` of `schemes/event_driven_flow.py`."""
+"""Kinds of watched quantities: see `Watched` of `schemes/event_driven_flow.py`."""
 KIND, TIE, FIRST, LAST, NORMAL = range(5)
-"""Columns of `watched` and `slaves`: kind, of slaves whether their direction follows the sliding; tie of a
-gap, else the place of the first component among those involved; components from and to; component of a gap,
-else the place of the normal component, of slaves that among the held."""
+"""Columns of `watched` and `slaves`. KIND: kind; of slaves, whether their direction follows the sliding. TIE:
+tie of a gap, else index of the first component among the involved ones. FIRST, LAST: range of components.
+NORMAL: component of a gap, else index of the normal component; of slaves, its index among the held ones."""
 
 
 class Stretch(NamedTuple):
-    """What is fixed while the modes last. Components are those of all interactions."""
+    """Constants of a stretch of time with fixed modes. Components are those of all interactions.
+
+    Involved components are those of the involved ties, in their order.
+    """
 
     involved: IntArray
     """Ties with a closed block [-]."""
     held: IntArray
-    """Constrained components, as places among those of the involved ties [-]."""
+    """Constrained components, as indices of involved components [-]."""
     known: Array
-    """Forces of intervals that slide [N], over the components of the involved ties."""
+    """Forces of sliding intervals [N], over the involved components."""
     slaves: IntArray
-    """Sliding groups, shape (groups, 5); NORMAL: the place of their normal among the held."""
+    """Sliding groups, shape (groups, 5); NORMAL: index of their normal among the held components."""
     friction: Array
-    """Their coefficients [-]."""
+    """Friction coefficients of the sliding groups [-]."""
     direction: Array
     """Directions of sliding [-], shape (size,)."""
     watched: IntArray
-    """Shape (watched, 5); the gaps come first."""
+    """Watched quantities, shape (watched, 5); gaps come first."""
     bounds: Array
-    """Friction or bound of each [-, N]."""
+    """Friction coefficient or bound of each watched quantity [-, N]."""
     rubbing: IntArray
     """Ties whose forces do work [-]."""
     level: IntArray
-    """Components of closed gaps and joints, then those at rest without a position, as places [-]."""
+    """Components of closed gaps and joints, then those at rest without a position, as involved indices
+    [-]."""
     levels: int
-    """How many of these are gaps and joints."""
+    """Number of components of gaps and joints in `level`."""
     coarse: BoolArray
-    """Whether rates of a tie are differences themselves, shape (ties,), bool."""
+    """Whether the rates of a tie are themselves computed by differences, shape (ties,), bool."""
     slow: float
-    """Speed below which sliding keeps its direction [m/s]."""
+    """Speed below which the direction of sliding is fixed [m/s]."""
     difference: float
-    """Time over which rates are differenced, at unit speed [s]."""
+    """Time step of differences of rates, at unit speed [s]."""
 
 
 class Room(NamedTuple):
-    """Room for the balance of forces."""
+    """Work arrays of the balance of forces."""
 
     acceleration: Array
-    """[m/s²], shape (nv,)."""
+    """Accelerations [m/s²], shape (nv,)."""
     force: Array
-    """Of the components of the involved ties [N]."""
+    """Forces of the involved components [N]."""
     gamma: Array
     """γ [m/s²], shape (size,)."""
     u: Array
     """Rates of the outputs [m/s], shape (size,)."""
     moved: Array
-    """Coordinates along the motion, and their rates, shape (2, nq)."""
+    """Displaced coordinates, and rates of the coordinates, shape (2, nq)."""
     outputs: Array
-    """Outputs or rates there, shape (5, size)."""
+    """Outputs or rates at displaced coordinates, shape (5, size)."""
     matrices: Array
-    """The map to all forces and the matrix of the held ones, shape (2, n n)."""
+    """Map from held to all involved forces, and matrix of the held forces, shape (2, n n)."""
     right: Array
-    """[m/s²], shape (n,)."""
+    """Right-hand side, then the held forces [m/s²], shape (n,)."""
     pivots: IntArray
     """[-], shape (n,)."""
 
@@ -105,7 +109,7 @@ def coordinate_rates(systems, q, v, out):
 
 @jit
 def normalize(systems, q):
-    """q back on its manifold.   q (nq,)."""
+    """Normalise the quaternions in q.   q (nq,)."""
     for s in range(systems.shape[0]):
         if systems[s, at.MOVES_BY] == at.POSE:
             bodies.normalize(q[systems[s, at.X0] : systems[s, at.X1]])
@@ -113,7 +117,7 @@ def normalize(systems, q):
 
 @jit
 def factor_masses(dynamics, t, q, z, moving):
-    """M of all systems, factored; false where one is not positive definite."""
+    """Factor M of all systems; return False if one is not positive definite."""
     systems = dynamics.systems
     for s in range(systems.shape[0]):
         a, b, c, d = systems[s, at.X0], systems[s, at.X1], systems[s, at.V0], systems[s, at.V1]
@@ -132,18 +136,18 @@ def factor_masses(dynamics, t, q, z, moving):
 
 @jit
 def free_acceleration(dynamics, t, q, v, z, moving, out):
-    """out <- M⁻¹ F with the factors of M.   out (nv,)."""
+    """out <- M⁻¹ F, with the factors of M.   out (nv,)."""
     systems = dynamics.systems
     for s in range(systems.shape[0]):
         a, b, c, d = systems[s, at.X0], systems[s, at.X1], systems[s, at.V0], systems[s, at.V1]
-        n, room, own = d - c, systems[s, at.MATRIX], z[systems[s, at.Z0] : systems[s, at.Z1]]
-        motion.force(s, dynamics, t, q[a:b], v[c:d], own, moving.vectors, out[c:d])
+        n, room, parameters = d - c, systems[s, at.MATRIX], z[systems[s, at.Z0] : systems[s, at.Z1]]
+        motion.force(s, dynamics, t, q[a:b], v[c:d], parameters, moving.vectors, out[c:d])
         motion.substitute(moving.matrices[at.A_NOW][room : room + n * n], moving.pivots[c:d], out[c:d], n)
 
 
 @jit
 def rates_at(i, ties, t, q, v, z, tying, out):
-    """out[components of i] <- rates of the outputs of tie i at (t, q, v), its rows left in their room."""
+    """out[components of i] <- rates of the outputs of tie i at (t, q, v); `tying.rows` <- its rows."""
     contacts.rates(i, ties, t, q, z, tying)
     contacts.output_rates(
         i, ties.table, ties.index, tying.rows, v, tying.components[at.DRIFT_NOW], out
@@ -151,10 +155,12 @@ def rates_at(i, ties, t, q, v, z, tying, out):
 
 
 @jit
-def bend(i, model, stretch, at_, z, tying, room):
-    """gamma[components of i] <- γ, by differences along (t + s, q + s q̇) at fixed v, of fourth order in s; by
-    second differences of y where the rates are differences themselves.   at_: t, q, v."""
-    t, q, v = at_
+def bend(i, model, stretch, point, z, tying, room):
+    """gamma[components of i] <- γ, by differences along (t + s, q + s q̇) at fixed v, of fourth order in s.
+
+    Ties whose rates are themselves differences use second differences of y.   point: t, q, v.
+    """
+    t, q, v = point
     ties, table = model.ties, model.ties.table
     c0, c1, moved, out = table[i, at.C0], table[i, at.C1], room.moved, room.outputs
     by_function = table[i, at.ROWS] != 0 or table[i, at.ROWS_BY] == at.BY_Q or table[i, at.DRIFT] != 0
@@ -169,6 +175,7 @@ def bend(i, model, stretch, at_, z, tying, room):
     coarse = stretch.coarse[i]
     if coarse:
         s *= COARSER
+    # 1. Outputs or rates at (j - 2) s, j = 0 to 4.
     coordinate_rates(ties.systems, q, v, moved[1])
     for j in range(5):
         if j == 2 and not coarse:
@@ -179,6 +186,7 @@ def bend(i, model, stretch, at_, z, tying, room):
             contacts.outputs(i, ties, t + (j - 2) * s, moved[0], z, tying.buffers, out[j])
         else:
             rates_at(i, ties, t + (j - 2) * s, moved[0], v, z, tying, out[j])
+    # 2. Difference formulas of fourth order.
     for k in range(c0, c1):
         if coarse:
             total = 16.0 * (out[1, k] + out[3, k]) - (out[0, k] + out[4, k]) - 30.0 * out[2, k]
@@ -188,12 +196,12 @@ def bend(i, model, stretch, at_, z, tying, room):
 
 
 @jit
-def respond_at(model, stretch, at_, z, work, room):
-    """Rows and rates of the involved ties, M⁻¹ times the rows, and their W; false where M is not positive.
+def respond_at(model, stretch, point, z, work, room):
+    """Write rows and rates of the involved ties, M⁻¹ times the rows, and W; return False without M > 0.
 
-    at_: t, q, v.
+    point: t, q, v.
     """
-    t, q, v = at_
+    t, q, v = point
     ties, map_, n = model.ties, work.problem.map, 0
     if not factor_masses(model.dynamics, t, q, z, work.moving):
         return False
@@ -210,7 +218,7 @@ def respond_at(model, stretch, at_, z, work, room):
 
 @jit
 def push(n, ties, map_, responses, force, out):
-    """out <- out + M⁻¹ H times forces of the involved components.   force (n,), out (nv,)."""
+    """out <- out + M⁻¹ H force, over the involved components.   force (n,), out (nv,)."""
     for k in range(n):
         if force[k] != 0.0:
             u0 = ties.table[map_[1, k], at.U0]
@@ -221,7 +229,7 @@ def push(n, ties, map_, responses, force, out):
 
 @jit
 def fill_slaves(stretch, n, u, P):
-    """P <- all involved forces from the held ones: the identity, -mu d for sliding groups.   P (n nh,)."""
+    """P <- map from held to involved forces: identity, and -mu d for sliding groups.   P (n nh,)."""
     nh = stretch.held.shape[0]
     for k in range(n * nh):
         P[k] = 0.0
@@ -241,7 +249,7 @@ def fill_slaves(stretch, n, u, P):
 
 @jit
 def keeps_directions(stretch, u):
-    """Whether directions of sliding in a plane follow it, or are kept, as they would from here on."""
+    """Return whether each direction of sliding in a plane is free or fixed, as its present speed requires."""
     for g in range(stretch.slaves.shape[0]):
         first, last, size = stretch.slaves[g, FIRST], stretch.slaves[g, LAST], 0.0
         for k in range(first, last):
@@ -253,19 +261,21 @@ def keeps_directions(stretch, u):
 
 
 @jit
-def balance(model, stretch, at_, z, work, room):
-    """Determinant of the held constraints; v̇ and the forces of the involved components are left in `room`.
+def balance(model, stretch, point, z, work, room):
+    """Write v̇ and involved forces to `room`; return the determinant of the held constraints.
 
-    NaN where M is not positive definite or the constraints are singular.   at_: t, q, v.
+    Return NaN if M is not positive definite or the constraints are singular.   point: t, q, v.
     """
-    t, q, v = at_
+    # 1. γ, W and free acceleration M⁻¹ F.
+    t, q, v = point
     involved, held, W = stretch.involved, stretch.held, work.problem.W
     for k in range(involved.shape[0]):
-        bend(involved[k], model, stretch, at_, z, work.tying, room)
-    if not respond_at(model, stretch, at_, z, work, room):
+        bend(involved[k], model, stretch, point, z, work.tying, room)
+    if not respond_at(model, stretch, point, z, work, room):
         return math.nan
     a = room.acceleration
     free_acceleration(model.dynamics, t, q, v, z, work.moving, a)
+    # 2. Held forces from ÿ_C = 0.
     n, nh, force = stretch.known.shape[0], held.shape[0], room.force
     P, S, right = room.matrices[0], room.matrices[1], room.right
     determinant = 1.0
@@ -296,14 +306,17 @@ def balance(model, stretch, at_, z, work, room):
         for k in range(n):
             for j in range(nh):
                 force[k] += P[k * nh + j] * right[j]
+    # 3. Accelerations with all forces.
     push(n, model.ties, work.problem.map, work.tying.responses, force, a)
     return determinant
 
 
 @jit
 def state_rates(model, stretch, t, state, z, work, room, out):
-    """out <- rates of (q, v, impulses of the involved components, their work where some slide); what
-    `balance` returns."""
+    """out <- rates of (q, v, impulses of the involved components, their work if any slide).
+
+    Return the determinant of `balance`.
+    """
     nq, nv, n = room.moved.shape[1], room.acceleration.shape[0], stretch.known.shape[0]
     q, v = state[:nq], state[nq : nq + nv]
     determinant = balance(model, stretch, (t, q, v), z, work, room)
@@ -324,7 +337,7 @@ def state_rates(model, stretch, t, state, z, work, room, out):
 
 @jit
 def gaps(model, stretch, t, state, z, work, room, values_and_slopes):
-    """Watched gaps, and their rates.   values_and_slopes (2, watched)."""
+    """values_and_slopes (2, watched) <- watched gaps and their rates."""
     nq, nv, ties, out = room.moved.shape[1], room.acceleration.shape[0], model.ties, room.outputs
     q, v, last = state[:nq], state[nq : nq + nv], -1
     for w in range(stretch.watched.shape[0]):
@@ -340,14 +353,16 @@ def gaps(model, stretch, t, state, z, work, room, values_and_slopes):
 
 @jit
 def others(stretch, lasting, room, values):
-    """Watched quantities that are no gaps, after `balance`; lasting: the determinant of the constraints over
-    that at the start of the sample.   values (watched,)."""
+    """values (watched,) <- watched quantities other than gaps, after `balance`.
+
+    lasting: determinant of the constraints, over that at the start of the sample.
+    """
     watched, force, u = stretch.watched, room.force, room.u
     for w in range(watched.shape[0]):
         kind, first, last, normal = watched[w, KIND], watched[w, FIRST], watched[w, LAST], watched[w, NORMAL]
         if kind == GAP:
             continue
-        place = watched[w, TIE]  # of the first component among those of the involved ties
+        place = watched[w, TIE]  # index of the first component among the involved ones
         size = 0.0
         for k in range(first, last):
             x = force[place + k - first] if kind == CONE else u[k]

@@ -1,7 +1,7 @@
 """Samples of a smooth motion in one compiled call, by the steps of `smooth_steps`.
 
-A sample in which a watched quantity may cross zero, or which
-cannot be finished, ends the run before it, and `schemes/event_driven_run.py` has its turn.
+If a watched quantity may cross zero in a sample, or the sample cannot be completed, the run ends before it,
+and `schemes/event_driven_run.py` makes that sample.
 """
 
 import math
@@ -19,16 +19,18 @@ from stickslip.kernels.smooth_steps import LOOK, NEW, OLD, SHORTEST, STAGES, int
 from stickslip.state import Array
 
 CORRECTIONS = 5
-"""Most corrections of drift in a sample."""
+"""Largest number of corrections of drift in a sample."""
 G, SLOPE, G_LAST, SLOPE_LAST, G_END, SLOPE_END, G_BEFORE, FLOOR, FASTEST = range(9)
-"""Rows of `looks`."""
+"""Rows of `Bench.looks`: values and rates at the present point, at the previous point and at the end of a
+step, value before the previous point, largest |value| that counts as zero, largest |rate|."""
 LOOKS = 9
+"""Number of rows of `Bench.looks`."""
 PROJECTION, WORK = range(2)
-"""Columns of `measures`."""
+"""Columns of `Samples.measures`."""
 
 
 class Samples(NamedTuple):
-    """Where samples are written to: row 0 of the first four is the start, row k + 1 the end of sample k."""
+    """Results: row 0 of q, v, lam and substep is the start, row k + 1 the end of sample k."""
 
     q: Array
     """[m, rad], shape (samples + 1, nq)."""
@@ -50,7 +52,10 @@ class Samples(NamedTuple):
 
 @jit
 def run(model, stretch, z, tools, times, samples):
-    """Samples done.   tools: `Tableau`, `Options`, `Work`, `smooth.Room`, `Bench`; times (samples + 1,)."""
+    """Compute samples until one needs the full scheme; return the number done.
+
+    tools: `Tableau`, `Options`, `Work`, `smooth.Room`, `Bench`; times (samples + 1,).
+    """
     stop = model.dynamics.values.stop
     work, ties = tools[2], model.ties
     drift = work.tying.components[at.DRIFT_NOW]
@@ -65,12 +70,12 @@ def run(model, stretch, z, tools, times, samples):
 
 @jit
 def sample(model, stretch, z, tools, t, end, k, samples):
-    """One sample; false where it is to be made otherwise."""
+    """Compute one sample; return False if it needs the full scheme."""
     _, options, work, room, bench = tools
     nq, nv, n = samples.q.shape[1], samples.v.shape[1], stretch.known.shape[0]
     states, looks, watched = bench.states, bench.looks, stretch.watched
     state, size = states[OLD], states.shape[1]
-    # 1. The state at the start, and what must stay positive.
+    # 1. State at the start, and watched quantities, which must stay positive.
     for j in range(nq):
         state[j] = samples.q[k, j]
     for j in range(nv):
@@ -88,7 +93,7 @@ def sample(model, stretch, z, tools, t, end, k, samples):
         smooth.gaps(model, stretch, t, state, z, work, room, looks[G : SLOPE + 1])
     for w in range(watched.shape[0]):
         if watched[w, smooth.KIND] == smooth.GAP:
-            if k > 0:  # where the sample before ended
+            if k > 0:  # values at the end of the previous sample
                 c = watched[w, smooth.NORMAL]
                 looks[G, w], looks[SLOPE, w] = samples.y[k - 1, c], samples.u[k - 1, c]
             g, slope = looks[G, w], looks[SLOPE, w]
@@ -96,9 +101,9 @@ def sample(model, stretch, z, tools, t, end, k, samples):
                 looks[FLOOR, w] += max(-1.001 * g, 0.0)
             looks[FASTEST, w] = abs(slope)
         if not looks[G, w] >= -looks[FLOOR, w] or not looks[G, w] > looks[FLOOR, w]:
-            return False  # below zero, or at it: whether it rises is for others to see
+            return False  # zero or negative: the full scheme decides whether it rises
         looks[G_BEFORE, w] = math.nan
-    # 2. Steps of the integrator, each looked through.
+    # 2. Steps of the integrator, each checked for zero crossings.
     substep = samples.substep[k, 0]
     h = min(substep, options.max_step, end - t)
     while t < end:
@@ -107,20 +112,20 @@ def sample(model, stretch, z, tools, t, end, k, samples):
         if not t_new > t:
             return False
         share = math.ceil(options.parts * (t_new - t) / substep)
-        few = max(1, min(options.parts, share))
-        if not is_quiet(model, stretch, z, tools, (t, t_new, determinant), reference, few):
+        parts = max(1, min(options.parts, share))
+        if not is_quiet(model, stretch, z, tools, (t, t_new, determinant), reference, parts):
             return False
         substep = h if t_new < end else max(substep, h)
         for j in range(size):
             states[OLD, j], bench.stages[0, j] = states[NEW, j], bench.stages[STAGES, j]
         t = t_new
-    # 3. Where it ends: drift brought back, outputs.
+    # 3. End of the sample: correction of drift, outputs.
     return finish(model, stretch, z, tools, (end, substep), k, samples)
 
 
 @jit
 def set_floors(stretch, options, n, room, looks):
-    """How far below zero each watched quantity is still zero."""
+    """looks[FLOOR] <- largest |value| of each watched quantity that counts as zero."""
     force, fastest = 0.0, 0.0
     for j in range(n):
         force = max(force, abs(room.force[j]))
@@ -140,7 +145,7 @@ def set_floors(stretch, options, n, room, looks):
 
 @jit
 def look(model, stretch, z, tools, t, state, reference, out):
-    """Watched quantities and rates of gaps; false where they are not known.   out (2, watched)."""
+    """out (2, watched) <- watched quantities and rates of gaps; return False if `balance` fails."""
     work, room, watched = tools[2], tools[3], stretch.watched
     count, nq, nv = watched.shape[0], room.moved.shape[1], room.acceleration.shape[0]
     if count > 0 and watched[count - 1, smooth.KIND] != smooth.GAP:
@@ -153,16 +158,17 @@ def look(model, stretch, z, tools, t, state, reference, out):
 
 
 @jit
-def is_quiet(model, stretch, z, tools, span, reference, few):
-    """Whether nothing that is watched crosses zero in the step, or may have: as `Lookout` looks."""
+def is_quiet(model, stretch, z, tools, span, reference, fewest):
+    """Return whether certainly no watched quantity crosses zero in the step, by the criteria of `Lookout`."""
     options, bench = tools[1], tools[4]
     t, t_new, determinant = span
+    # 1. Values at the end, and number of points: more if a gap may close.
     looks, watched, end = bench.looks, stretch.watched, bench.states[NEW]
     if watched.shape[0] == 0:
         return True
     smooth.others(stretch, determinant / reference, tools[3], looks[G_END])
     smooth.gaps(model, stretch, t_new, end, z, tools[2], tools[3], looks[G_END : SLOPE_END + 1])
-    parts = few
+    parts = fewest
     for w in range(watched.shape[0]):
         if watched[w, smooth.KIND] == smooth.GAP:
             looks[FASTEST, w] = max(looks[FASTEST, w], abs(looks[SLOPE_END, w]))
@@ -170,6 +176,7 @@ def is_quiet(model, stretch, z, tools, span, reference, few):
                 parts = options.parts
     if parts > 1 and not interpolate(model, stretch, z, tools, t, t_new - t):
         return False
+    # 2. Values at these points, and minima between them.
     for part in range(1, parts + 1):
         before = t + (t_new - t) * (part - 1) / parts
         s = t_new if part == parts else t + (t_new - t) * part / parts
@@ -193,11 +200,11 @@ def is_quiet(model, stretch, z, tools, span, reference, few):
 
 @jit
 def may_dip(looks, kind, dt):
-    """Whether a quantity, positive at the last looks, has a minimum between them that may be negative."""
+    """Return whether a quantity, positive at the last points, may have a negative minimum between them."""
     g, last, before = looks[G], looks[G_LAST], looks[G_BEFORE]
     if kind == smooth.GAP:
         falls = looks[SLOPE_LAST] < 0.0 and looks[SLOPE] > 0.0
-        # The tangents at the ends bound a convex dip from below.
+        # The tangents at the ends are lower bounds of a convex function.
         return falls and min(last + looks[SLOPE_LAST] * dt, g - looks[SLOPE] * dt) < 0.0
     if not (last < before and last < g):
         return False
@@ -206,16 +213,18 @@ def may_dip(looks, kind, dt):
 
 @jit
 def finish(model, stretch, z, tools, arrival, k, samples):
-    """The end of a sample, drift of closed contacts and joints brought back; false where that fails."""
+    """Write the end of a sample, with corrected drift of closed contacts and joints; False on failure."""
     _, _, work, _, bench = tools
     t, substep = arrival
     nq, nv, n = samples.q.shape[1], samples.v.shape[1], stretch.known.shape[0]
+    # 1. State.
     q, v, state, map_ = samples.q[k + 1], samples.v[k + 1], bench.states[OLD], work.problem.map
     for j in range(nq):
         q[j] = state[j]
     for j in range(nv):
         v[j] = state[nq + j]
     smooth.normalize(model.dynamics.systems, q)
+    # 2. Impulses, forces, work, and correction of drift.
     for j in range(samples.r.shape[1]):
         samples.r[k, j], samples.lam[k + 1, j] = 0.0, 0.0 if n > 0 else samples.lam[k, j]
     samples.measures[k, PROJECTION] = samples.measures[k, WORK] = 0.0
@@ -227,6 +236,7 @@ def finish(model, stretch, z, tools, arrival, k, samples):
             samples.measures[k, WORK] = state[nq + nv + n]
         if not settle(model, stretch, z, tools, t, k, samples):
             return False
+    # 3. Outputs and their rates.
     samples.substep[k + 1, 0] = substep
     for i in range(model.ties.table.shape[0]):
         contacts.outputs(i, model.ties, t, q, z, work.tying.buffers, samples.y[k])
@@ -241,7 +251,7 @@ def finish(model, stretch, z, tools, arrival, k, samples):
 
 @jit
 def settle(model, stretch, z, tools, t, k, samples):
-    """Closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""
+    """Correct closed contacts and joints to y = 0 and ẏ = 0 by the smallest change in the metric of M."""
     _, options, work, room, _ = tools
     q, v, level, map_, n = (
         samples.q[k + 1], samples.v[k + 1], stretch.level, work.problem.map, stretch.known.shape[0]
@@ -293,7 +303,7 @@ def settle(model, stretch, z, tools, t, k, samples):
 
 @jit
 def kick(stretch, count, n, W, room):
-    """force <- what changes the first `count` components of `level` by `right`; false where W is singular."""
+    """force <- impulses that change the first `count` rates of `level` by `right`; False if singular."""
     S, level = room.matrices[1], stretch.level
     for i in range(count):
         for j in range(count):

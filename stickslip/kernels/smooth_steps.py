@@ -1,7 +1,7 @@
-"""One step of Dormand and Prince's method of order 8 for a smooth motion, with values in between.
+"""Step of the Dormand-Prince method of order 8 for a smooth motion, with dense output.
 
-Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I, II.5 and II.10; coefficients are
-those of SciPy's `DOP853`, and so are the steps.
+Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I, II.5 and II.10. Coefficients and
+step-size control are those of SciPy's `DOP853`.
 """
 
 import math
@@ -14,38 +14,38 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array
 
 STAGES, ALL_STAGES, POWERS = 12, 16, 7
-"""Stages of a step, those with the ones for values in between, and powers of these."""
+"""Number of stages of a step, of stages including those of dense output, and of its powers."""
 SAFETY, LEAST_FACTOR, MOST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -0.125
-"""Of the choice of the next step."""
+"""Parameters of step-size control: safety factor, bounds of the factor, exponent of the error [-]."""
 SHORTEST = 10.0 * 2.0**-52
-"""Relative to the time, what is too short to be integrated."""
+"""Smallest length of a sample relative to the time [-]."""
 OLD, NEW, INNER, LOOK = range(4)
-"""Rows of `states`."""
+"""Rows of `Bench.states`: start of the step, end, inside of a stage, dense output."""
 
 
 class Tableau(NamedTuple):
     """Coefficients of the method [-]."""
 
     A: Array
-    """Shape (STAGES, STAGES)."""
+    """Stages, shape (STAGES, STAGES)."""
     B: Array
-    """Shape (STAGES,)."""
+    """Weights, shape (STAGES,)."""
     C: Array
-    """Shape (STAGES,)."""
+    """Times of the stages, shape (STAGES,)."""
     E3: Array
-    """Shape (STAGES + 1,)."""
+    """Error of order 3, shape (STAGES + 1,)."""
     E5: Array
-    """Shape (STAGES + 1,)."""
+    """Error of order 5, shape (STAGES + 1,)."""
     D: Array
-    """Shape (4, ALL_STAGES)."""
+    """Dense output, shape (4, ALL_STAGES)."""
     A_extra: Array
-    """Shape (3, ALL_STAGES)."""
+    """Additional stages of dense output, shape (3, ALL_STAGES)."""
     C_extra: Array
-    """Shape (3,)."""
+    """Times of the additional stages, shape (3,)."""
 
 
 class Options(NamedTuple):
-    """Those of `EventDriven`."""
+    """Options of the scheme `EventDriven`."""
 
     rtol: float
     atol: float
@@ -56,21 +56,21 @@ class Options(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """Room for one step of the integrator."""
+    """Work arrays of one step of the integrator."""
 
     stages: Array
-    """Shape (ALL_STAGES, n)."""
+    """Rates at the stages, shape (ALL_STAGES, n)."""
     states: Array
-    """Shape (4, n)."""
+    """Rows OLD to LOOK, shape (4, n)."""
     powers: Array
-    """Shape (POWERS, n)."""
+    """Coefficients of dense output, shape (POWERS, n)."""
     looks: Array
-    """Shape (`smooth_samples.LOOKS`, watched)."""
+    """Watched quantities, rows G to FASTEST, shape (`smooth_samples.LOOKS`, watched)."""
 
 
 @jit
 def combine(state, stages, a, count, h, out):
-    """out <- state + h Σ a_j stage_j, j below `count`."""
+    """out <- state + h Σ a_j stage_j over the first `count` stages."""
     for k in range(state.shape[0]):
         s = 0.0
         for j in range(count):
@@ -80,8 +80,10 @@ def combine(state, stages, a, count, h, out):
 
 @jit
 def step(model, stretch, z, tools, t, end, h):
-    """(end, next length, determinant) of an accepted step from `states[OLD]` to `states[NEW]`; t where there
-    is none. The balance of forces is left in its room."""
+    """Make one accepted step from `states[OLD]` to `states[NEW]`; return (end, next length, determinant).
+
+    The end is t if no step is accepted. `room` holds the balance of forces at the end.
+    """
     tableau, options, work, room, bench = tools
     states, stages, rejected = bench.states, bench.stages, False
     least = 10.0 * (np.nextafter(t, math.inf) - t)
@@ -125,7 +127,7 @@ def step(model, stretch, z, tools, t, end, h):
 
 @jit
 def interpolate(model, stretch, z, tools, t, h):
-    """Powers for values within the step of length h from t; false where a rate is not known."""
+    """Write the coefficients of dense output of the step of length h from t; return False for NaN rates."""
     tableau, _, work, room, bench = tools
     states, stages, F = bench.states, bench.stages, bench.powers
     for s in range(ALL_STAGES - STAGES - 1):
@@ -149,7 +151,7 @@ def interpolate(model, stretch, z, tools, t, h):
 
 @jit
 def state_within(bench, x):
-    """states[LOOK] <- the state at the share x of the step."""
+    """states[LOOK] <- state at the fraction x of the step, by dense output."""
     for k in range(bench.states.shape[1]):
         value = 0.0
         for i in range(POWERS):

@@ -1,4 +1,4 @@
-"""Block Cholesky and quasi-definite L D L' over the graph of bodies.
+"""Sparse block Cholesky and quasi-definite L D L' factorisations over the graph of bodies.
 
 from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse

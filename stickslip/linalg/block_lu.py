@@ -1,11 +1,11 @@
-"""Plans for the LU of unsymmetric matrices of 6 x 6 blocks over a graph: bodies and joints, contacts put onto
-the bodies. The LU itself is in `kernels/variational/block_lu.py`.
+"""Plans for the LU factorisation of unsymmetric matrices of 6 x 6 blocks over a graph of bodies and joints;
+contacts are eliminated. The numeric factorisation is in `kernels/variational/block_lu.py`.
 
-The structure is symmetric, the values need not be. The order is that of least degree, in which a node that
-`waits`, whose diagonal block is zero before a neighbour is eliminated (a joint), comes after one of them; on
-chains and trees there is no fill but that, and cost grows with the number of nodes. Row exchanges stay inside
-blocks. Where constraints are redundant, a small negative diagonal of theirs and refinement against the matrix
-as it is give what is asked.
+The structure is symmetric, the values need not be. The order is minimum degree, with the condition that a
+node that `waits` (a joint, whose diagonal block is zero before a neighbour is eliminated) comes after one of
+its neighbours. Chains and trees have no other fill, and the cost grows linearly with the number of nodes.
+Rows are exchanged only inside blocks. Redundant constraints need a small negative diagonal, and refinement
+with the original matrix.
 """
 
 from collections.abc import Sequence
@@ -19,27 +19,25 @@ from stickslip.kernels.variational import block_lu as kernels
 from stickslip.state import IntArray
 
 MOST = 5000
-"""Most nodes: the plan is made on a table of all pairs."""
+"""Largest number of nodes; the plan uses a dense table of all pairs."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BlockPlan:
-    """Order, fill and updates of a graph, made once and used for any values."""
+    """Symbolic factorisation of a graph: order, fill and updates, for any values."""
 
     count: int
     """Number N of nodes."""
     places: IntArray
-    """Blocks (a, b) and (b, a) of each pair [-], shape (m, 2); blocks 0 to N - 1 are those of the
-    diagonal."""
+    """Indices of blocks (a, b) and (b, a) of each pair; 0 to N - 1 are diagonal blocks [-], shape (m, 2)."""
     blocks: int
-    """Number of blocks, fill among them."""
+    """Number of blocks, including fill."""
     arrays: kernels.Plan
-    """The plan as the kernels of `kernels/variational/block_lu.py` take it."""
+    """The plan for the kernels of `kernels/variational/block_lu.py`."""
 
 
 def block_plan(count: int, pairs: ArrayLike, waits: ArrayLike | Sequence[bool]) -> BlockPlan:
-    """The plan for `count` nodes joined by `pairs` (m, 2), of which some wait (count,); kept for the next
-    time."""
+    """Return the plan for `count` nodes joined by `pairs` (m, 2); waits (count,) bool. Results are cached."""
     joined = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
     waiting = np.ascontiguousarray(waits, np.bool_).reshape(-1)
     if waiting.size != count:
@@ -50,11 +48,11 @@ def block_plan(count: int, pairs: ArrayLike, waits: ArrayLike | Sequence[bool]) 
         raise ValueError("a pair joins a node to itself; diagonal blocks are always there")
     if count > MOST:
         raise ValueError(f"{count} nodes; a block plan is made for at most {MOST}")
-    return _made(count, joined.tobytes(), waiting.tobytes())
+    return _cached_plan(count, joined.tobytes(), waiting.tobytes())
 
 
 @lru_cache(maxsize=64)
-def _made(count: int, pairs: bytes, waits: bytes) -> BlockPlan:
+def _cached_plan(count: int, pairs: bytes, waits: bytes) -> BlockPlan:
     joined = np.frombuffer(pairs, np.int64).reshape(-1, 2).copy()
     arrays, places, blocks = kernels.make_plan(count, joined, np.frombuffer(waits, np.bool_).copy())
     return BlockPlan(count, places, int(blocks), arrays)

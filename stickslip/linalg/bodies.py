@@ -1,4 +1,4 @@
-"""The two matrices of bodies in contact: M + H D H' over bodies, and [M H; H' -D] over both."""
+"""Matrices of bodies in contact: M + H D H' over bodies, and [M H; H' -D] over bodies and contacts."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,7 @@ from stickslip.state import Array, IntArray
 
 
 class ContactMap(Protocol):
-    """H as contact blocks: what `stickslip.problem.jacobian.ContactBlocks` is."""
+    """Protocol of H in contact blocks, as in `stickslip.problem.jacobian.ContactBlocks`."""
 
     @property
     def bodies(self) -> IntArray:
@@ -29,16 +29,16 @@ class ContactMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BodyPattern(BlockPattern):
-    """M + H D H' over bodies: one block per body, then one per pair of bodies in contact."""
+    """Pattern of M + H D H' over bodies: a block per body, then a block per pair of bodies in contact."""
 
     edge: IntArray
-    """Block of the pair of each contact, -1 where one side is fixed [-], shape (nc,)."""
+    """Index of the block of the pair of each contact, -1 if one side is fixed [-], shape (nc,)."""
 
     def values(self, M: ArrayLike, H: ContactMap, D: ArrayLike, out: Array | None = None) -> Array:
-        """Blocks of M + H D H', shape (nnzb, k, k), written into `out` if given.
+        """Return the blocks of M + H D H', shape (nnzb, k, k), in `out` if it is not None.
 
-        M: blocks of shape (bodies, k, k). D: one number, a number per component (n,), or blocks of
-        shape (nc, d, d), or those of contacts of several widths one after the other, flat, row-major.
+        M: blocks (bodies, k, k). D: a number, a number per component (n,), blocks (nc, d, d), or blocks of
+        several sizes, flat, one after another, each row-major.
         """
         n, k = self.widths.size, int(self.widths[0]) if self.widths.size else 0
         mass = _mass(M, n, k)
@@ -54,21 +54,22 @@ class BodyPattern(BlockPattern):
 
 @dataclass(frozen=True, eq=False)
 class SaddlePattern(BlockPattern):
-    """[M H; H' -D] over bodies and contacts: block rows are the bodies, then the contacts.
+    """Pattern of [M H; H' -D] over bodies and contacts; block rows are the bodies, then the contacts.
 
-    Blocks: the bodies, the contacts, H' of the first sides, H' of the second; fixed sides have none.
+    Blocks are those of the bodies, of the contacts, of H' of first sides, and of H' of second sides; fixed
+    sides have no blocks.
     """
 
     graph: BodyPattern
-    """The bodies as they are coupled when the contacts are eliminated."""
+    """Pattern of the bodies after elimination of the contacts."""
 
     @property
     def negative(self) -> np.ndarray:
-        """The block rows with negative pivots: the contacts [-], shape (n,)."""
+        """Whether each block row has negative pivots: contacts do [-], shape (n,)."""
         return np.arange(self.widths.size) >= self.graph.widths.size
 
     def values(self, M: ArrayLike, H: ContactMap, D: ArrayLike) -> Array:
-        """Blocks of [M H; H' -D], flat; M and D as for M + H D H'."""
+        """Return the blocks of [M H; H' -D], flat; M and D as in `BodyPattern.values`."""
         n, k = self.graph.widths.size, int(self.graph.widths[0]) if self.graph.widths.size else 0
         mass = _mass(M, n, k)
         _check_contacts(H, self.graph.edge.size, n, k)
@@ -92,7 +93,10 @@ class SaddlePattern(BlockPattern):
 
 
 def body_pattern(bodies: ArrayLike, count: int, width: int = 6) -> BodyPattern:
-    """Pattern of M + H D H' for `count` bodies of `width` velocities; `bodies` (nc, 2), -1 for fixed."""
+    """Return the pattern of M + H D H' for `count` bodies with `width` velocities.
+
+    bodies (nc, 2): first and second body of each contact, -1 for a fixed side.
+    """
     pairs = _pairs(bodies, count)
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     touching = low >= 0
@@ -149,7 +153,7 @@ def _check_contacts(H: ContactMap, contacts: int, n: int, k: int) -> None:
 
 
 def _weights(D: ArrayLike, offset: IntArray) -> Array:
-    """D as a kernel takes it: one number, one per component, or flat blocks."""
+    """Return D for kernels: a number (1,), a number per component (n,), or flat blocks."""
     weight = np.ascontiguousarray(D, dtype=np.float64).reshape(-1)
     width, n = np.diff(offset), int(offset[-1])
     entries = int((width * width).sum())

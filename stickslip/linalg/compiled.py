@@ -1,4 +1,4 @@
-"""The compiled engine of a factor: panels and stack in buffers that are kept between factorisations."""
+"""Compiled engine of a factor; its panels and stack are in buffers that factorisations reuse."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from stickslip.state import Array
 
 
 class CompiledEngine:
-    """Factors and solves by the kernels of this room."""
+    """Factorisation and solves by the kernels of `linalg/kernels`."""
 
     def __init__(self, symbolic: Any, buffers: Buffers):
         self._fronts, self._blocks = symbolic.fronts, symbolic.blocks
@@ -25,7 +25,7 @@ class CompiledEngine:
         self._sharing = symbolic.sharing
 
     def cholesky(self, values: Array, singular: float) -> tuple[int, float]:
-        """(scalar row of the first pivot that is none, -1 if all are; least pivot over its entry)."""
+        """Factor; return (scalar row of the first invalid pivot or -1, smallest pivot over its entry)."""
         bad = run_cholesky(
             self._sharing, self._fronts, self._blocks, values, self._panels, self._stack, self._pivots,
             singular,
@@ -37,7 +37,7 @@ class CompiledEngine:
     def quasi_definite(
         self, values: Array, shift: Array, scale: Array, least: float, replacement: float
     ) -> tuple[int, int]:
-        """(pivots replaced, scalar row of the first that is not a number or -1)."""
+        """Factor; return (number of replaced pivots, scalar row of the first non-finite pivot or -1)."""
         order = self._fronts.scalar
         replaced, bad = run_quasi_definite(
             self._sharing, self._fronts, self._blocks, values, self._panels, self._stack, shift[order],
@@ -46,7 +46,7 @@ class CompiledEngine:
         return replaced, int(order[bad]) if bad >= 0 else -1
 
     def solve(self, b: Array) -> Array:
-        """Solution for b of shape (size,), or several in rows (count, size)."""
+        """Return the solution for b (size,), or the solutions for rows (count, size)."""
         out = np.empty(b.shape)
         for row, x in zip(np.atleast_2d(b), np.atleast_2d(out), strict=True):
             triangular.solve(self._fronts, self._panels, fixed(row), self._y, self._below, x)

@@ -1,7 +1,6 @@
-"""Factors: numbers in, solutions out, and an error that names the block row where it broke.
+"""Numeric factors of a pattern, their solves, and errors that name the block row of a failure.
 
-A factor keeps its memory: `refactor` takes other numbers of the same pattern at no cost but the
-arithmetic.
+A factor owns its memory: `refactor` factors other values of the same pattern in the same memory.
 """
 
 from dataclasses import dataclass
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
     from stickslip.linalg.symbolic import Symbolic
 
 SINGULAR = 64.0 * float(np.finfo(np.float64).eps)
-"""A pivot below this part of its diagonal entry is rounding: the matrix is singular."""
+"""If a pivot over its diagonal entry is below this, the matrix is singular to rounding [-]."""
 REFINED = 0.5 * float(np.finfo(np.float64).eps)
-"""Backward error at which refinement has nothing left to do."""
+"""Backward error at which refinement stops [-]."""
 
 
 MOST_ADDED = 8192
-"""Numbers that BLAS adds up on one thread, whatever it is allowed."""
+"""Size of vectors up to which BLAS computes a dot product on one thread."""
 
 
 class FactorFailure(ArithmeticError):  # noqa: N818 (as SolverFailure)
-    """A matrix that has no factor of the kind asked for."""
+    """The matrix has no factorisation of the requested kind."""
 
     def __init__(self, message: str, block: int):
         super().__init__(message)
         self.block = block
-        """Block row (body) where it broke [-]."""
+        """Block row (body) of the failure [-]."""
 
 
 class NotPositiveDefinite(FactorFailure):
@@ -43,23 +42,24 @@ class NotPositiveDefinite(FactorFailure):
 
 
 class NotFinite(FactorFailure):
-    """The matrix holds NaN or inf, or overflows."""
+    """The matrix contains NaN or inf, or its factor overflows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regularisation:
-    """What is done about pivots that are too small, all relative to the size that a pivot should have.
+    """Regularisation of small pivots, relative to the scale of each pivot.
 
-    That size is the diagonal of M for the positive rows, and that of D + H' M^-1 H, with the diagonal
-    of M, for the negative ones; so it follows a change of units.
+    The scale is the diagonal of M for positive rows, and the diagonal of D + H' M^-1 H, computed with the
+    diagonal of M, for negative rows. So regularisation is independent of units.
     """
 
     static: float = 1e-10
-    """Added to the magnitude of every pivot [-]; lets D be zero or tiny, and refinement takes it out."""
+    """Amount added to the magnitude of each pivot [-]; it allows D to be zero or tiny, and refinement removes
+    its effect."""
     least: float = 1e-13
     """Pivots at or below this are replaced [-]."""
     replacement: float = 1e-7
-    """By this [-]."""
+    """Value that replaces them [-]."""
 
     def __post_init__(self) -> None:
         for name in ("static", "least", "replacement"):
@@ -70,16 +70,19 @@ class Regularisation:
 
 
 class Buffers:
-    """Memory that outlives one factorisation (fresh pages cost a third of the time of a large one): arrays by
-    name that only grow; they serve one factor at a time, the one made last."""
+    """Named arrays that factorisations reuse; they only grow.
+
+    Allocating new pages takes a third of the time of a large factorisation. The buffers serve one factor at a
+    time, the one that was created last.
+    """
 
     def __init__(self) -> None:
         self._arrays: dict[str, Array] = {}
         self.owner: Any = None
-        """The factor that uses the arrays now."""
+        """The factor that uses the arrays."""
 
     def take(self, name: str, size: int) -> Array:
-        """At least one, and otherwise `size`, numbers of any value."""
+        """Return `size` numbers of the array `name`, not initialised."""
         array = self._arrays.get(name)
         if array is None or array.size < size:
             self._arrays[name] = array = np.empty(max(size, 1))
@@ -87,16 +90,16 @@ class Buffers:
 
     @property
     def bytes(self) -> int:
-        """Memory held [bytes]."""
+        """Size of the arrays [bytes]."""
         return sum(array.nbytes for array in self._arrays.values())
 
 
 class _Factor:
-    """What both kinds share: engine, buffers, checks of what comes in."""
+    """Base class of factors: engine, buffers, and checks of arguments."""
 
     def __init__(self, symbolic: "Symbolic", buffers: Buffers):
         self.symbolic = symbolic
-        """The analysed pattern."""
+        """Symbolic factorisation of the pattern."""
         self._buffers = buffers
         buffers.owner = self
         self._valid = False
@@ -112,8 +115,8 @@ class _Factor:
         self._valid = False
         self._check_owner()
         array = self.symbolic.pattern.flat(values)
-        # The dot product is a fraction of the time of isfinite, and finite only for finite numbers; of many
-        # numbers BLAS makes it on several threads, which wait for each other longer than it takes.
+        # The dot product is faster than isfinite, and finite only for finite numbers. For many numbers BLAS
+        # computes it on several threads, whose synchronisation takes longer than the product.
         with np.errstate(all="ignore"):
             plainly_finite = array.size <= MOST_ADDED and np.isfinite(array @ array)
         if not plainly_finite and not np.isfinite(array).all():
@@ -131,7 +134,7 @@ class _Factor:
             raise RuntimeError("the buffers of this factor are used by another one; give each factor its own")
 
     def _right_hand_sides(self, b: ArrayLike) -> tuple[Array, bool]:
-        """b as (size,), or as rows (count, size), and whether to turn the answer back."""
+        """Return (b (size,) or rows (count, size), whether the solution must be transposed)."""
         array = np.asarray(b, dtype=np.float64)
         size = self.symbolic.pattern.size
         if array.ndim == 2 and array.shape[0] == size:
@@ -142,16 +145,16 @@ class _Factor:
 
 
 class CholeskyFactor(_Factor):
-    """A = L L' of a positive definite matrix."""
+    """Cholesky factor of a positive definite matrix, A = L L'."""
 
     def __init__(self, symbolic: "Symbolic", singular: float, buffers: Buffers):
         super().__init__(symbolic, buffers)
         self._singular = singular
         self.least_pivot = np.nan
-        """Smallest pivot over its diagonal entry [-]: near 1e-16 the solution has no digits left."""
+        """Smallest pivot over its diagonal entry [-]; near 1e-16 the solution has no correct digits."""
 
     def refactor(self, values: ArrayLike) -> Self:
-        """Factor other numbers with the same pattern, in the same memory."""
+        """Factor a matrix with other values and the same pattern, in the same memory."""
         array = self._values(values)
         bad, self.least_pivot = self._engine.cholesky(array, self._singular)
         if bad >= 0:
@@ -165,44 +168,45 @@ class CholeskyFactor(_Factor):
         return self
 
     def solve(self, b: ArrayLike) -> Array:
-        """A^-1 b for one right-hand side (size,), or many (size, count)."""
-        rows, turned = self._right_hand_sides(b)
+        """Return A^-1 b for one right-hand side (size,), or for several (size, count)."""
+        rows, transposed = self._right_hand_sides(b)
         x = self._solve(rows)
-        return x.T if turned else x
+        return x.T if transposed else x
 
 
 class QuasiDefiniteFactor(_Factor):
-    """K = L S L' of a quasi-definite matrix, regularised, solved with refinement."""
+    """Factor K = L S L' of a regularised quasi-definite matrix; solves use iterative refinement."""
 
     def __init__(self, symbolic: "Symbolic", regularisation: Regularisation, buffers: Buffers):
         super().__init__(symbolic, buffers)
         self.regularisation = regularisation
-        """What is done about small pivots."""
+        """Regularisation of small pivots."""
         self.replaced = 0
-        """Pivots replaced by the last factorisation [-]."""
+        """Number of pivots that the last factorisation replaced [-]."""
         self.residual = np.nan
-        """Of the last solve: ‖b - K x‖ / ‖b‖ in the largest component, worst right-hand side [-]."""
+        """Residual of the last solve: max |b - K x| / max |b|, of the worst right-hand side [-]."""
         self.backward_error = np.nan
-        """Of the last solve: ‖b - K x‖ / ‖|K| |x| + |b|‖, rows over the root of their pivot's size [-].
+        """Backward error of the last solve: ‖b - K x‖ / ‖|K| |x| + |b|‖, rows over the root of their pivot
+        scale [-].
 
-        It follows a change of units; around 1e-16 the solution is exact for a matrix next to K.
+        It is independent of units; around 1e-16 the solution is exact for a matrix next to K.
         """
         self.refinements = 0
-        """Steps of refinement of the last solve [-]."""
+        """Number of refinement steps of the last solve [-]."""
 
     def refactor(self, values: ArrayLike) -> Self:
-        """Factor other numbers with the same pattern, in the same memory."""
-        pattern, given = self.symbolic.pattern, self._values(values)
-        kept = self._buffers.take("values", given.size)
-        kept[:] = given
-        self._kept = fixed(kept)
+        """Factor a matrix with other values and the same pattern, in the same memory."""
+        pattern, array = self.symbolic.pattern, self._values(values)
+        stored = self._buffers.take("values", array.size)
+        stored[:] = array
+        self._matrix_values = fixed(stored)
         diagonal, scale = np.empty(pattern.size), np.empty(pattern.size)
-        assembly.pivot_scale(pattern.blocks, self.symbolic.negative, self._kept, diagonal, scale)
-        scale[scale == 0.0] = 1.0  # a row of zeros has no size; any pivot will do
+        assembly.pivot_scale(pattern.blocks, self.symbolic.negative, self._matrix_values, diagonal, scale)
+        scale[scale == 0.0] = 1.0  # a row of zeros has no scale; any pivot is valid
         self._unit = np.sqrt(scale)
         rule = self.regularisation
         self.replaced, bad = self._engine.quasi_definite(
-            self._kept, rule.static * scale, scale, rule.least, rule.replacement
+            self._matrix_values, rule.static * scale, scale, rule.least, rule.replacement
         )
         if bad >= 0:
             block, component = _block_of(pattern, bad)
@@ -213,29 +217,29 @@ class QuasiDefiniteFactor(_Factor):
         return self
 
     def solve(self, b: ArrayLike, *, refinements: int = 10) -> Array:
-        """K^-1 b for one right-hand side (size,), or many (size, count), refined.
+        """Return K^-1 b for one right-hand side (size,), or for several (size, count), with refinement.
 
-        Stops at rounding, or when a step of refinement no longer halves the error, and keeps the best.
-        NaN or inf in b give a residual of inf.
+        Refinement stops at rounding, or if a step does not halve the error; the best solution is returned. If
+        b contains NaN or inf, `residual` is inf.
         """
-        rows, turned = self._right_hand_sides(b)
+        rows, transposed = self._right_hand_sides(b)
         with np.errstate(all="ignore"):
             x, rest = self._refine(rows, refinements)
             scale = np.abs(rows).max(axis=-1, keepdims=True, initial=0.0)
             residual = float((np.abs(rest) / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
         self.residual = residual if np.isfinite(residual) else np.inf
-        return x.T if turned else x
+        return x.T if transposed else x
 
     def _refine(self, b: Array, refinements: int) -> tuple[Array, Array]:
-        """x and b - K x for right-hand sides in rows."""
+        """Return (x, b - K x) for right-hand sides in rows, after iterative refinement."""
         x = self._solve(b)
-        rest, error = self._rest(b, x)
+        rest, error = self._residual(b, x)
         self.refinements = 0
         for _ in range(refinements):
             if not (error > REFINED).any():
                 break
             trial = x + self._solve(rest)
-            trial_rest, trial_error = self._rest(b, trial)
+            trial_rest, trial_error = self._residual(b, trial)
             better = trial_error < error
             if not better.any():
                 break
@@ -248,18 +252,18 @@ class QuasiDefiniteFactor(_Factor):
         self.backward_error = float(error.max(initial=0.0))
         return x, rest
 
-    def _rest(self, b: Array, x: Array) -> tuple[Array, Array]:
-        """b - K x, and its backward error for each right-hand side, shape (..., 1).
+    def _residual(self, b: Array, x: Array) -> tuple[Array, Array]:
+        """Return (b - K x, backward error of each right-hand side (..., 1)).
 
-        Not row by row (Oettli & Prager 1964): rows of H' v = 0 have nothing to be compared with when
-        all is locked and v = 0.
+        The error is not computed row by row (Oettli & Prager 1964), since rows of H' v = 0 have no scale if v
+        = 0.
         """
         pattern = self.symbolic.pattern
         rest, bound = np.empty(b.shape), np.empty(b.shape)
         size = pattern.size
         for k in range(b.size // size if size else 0):
             assembly.residual(
-                pattern.blocks, self._kept, *(y.reshape(-1, size)[k] for y in (b, x, rest, bound))
+                pattern.blocks, self._matrix_values, *(y.reshape(-1, size)[k] for y in (b, x, rest, bound))
             )
         error = (np.abs(rest) / self._unit).max(axis=-1, keepdims=True, initial=0.0)
         size_of_terms = (bound / self._unit).max(axis=-1, keepdims=True, initial=0.0)

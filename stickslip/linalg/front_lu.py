@@ -1,13 +1,13 @@
-"""P A = L U of Newton matrices over the graph of contacts: unsymmetric blocks, a symmetric pattern.
+"""P A = L U of Newton matrices over the graph of contacts: unsymmetric blocks with a symmetric pattern.
 
     lu = BlockLU(W.offset, W.row_start, W.column)  # once for a graph
     if lu.refactor(values):  # blocks of the matrix, laid out as those of W
         x = lu.solve(b)
 
-The order of elimination is fixed by the graph and rows are exchanged only inside the pivots of a front,
-so a factor may turn out bad. Every solve therefore looks at its backward error, refines once where it
-is not at rounding, and goes to SuperLU where it stays bad (LAPACK where the matrix is full): the rows and
-columns are already in an order that keeps factors sparse, so it is told to keep it, with a mild threshold for
+The graph determines the order of elimination, and rows are exchanged only among the pivots of a front, so a
+factor may be inaccurate. Therefore each solve computes its backward error, refines the solution once if this
+error is not at rounding, and uses SuperLU if it remains large (LAPACK if the matrix is almost full). SuperLU
+gets rows and columns in the order of elimination, which keeps its factors sparse, and a mild threshold for
 pivoting.
 """
 
@@ -29,9 +29,10 @@ from stickslip.state import Array, IntArray
 from stickslip.threads import allowed_threads
 
 FULL = 0.2
-"""Share of nonzeros above which a matrix is factored as one array."""
+"""Share of nonzeros above which the fallback uses a dense matrix [-] (heuristic)."""
 PIVOT = 0.01
-"""A diagonal entry is taken as pivot if it is at least this share of the largest in its column."""
+"""SuperLU uses a diagonal entry as pivot if it is at least this share of the largest entry in its column [-]
+(heuristic)."""
 
 
 if JIT:
@@ -39,47 +40,49 @@ if JIT:
     from stickslip.linalg.sharing import Sharing, run_lu
 
 REFINE = 1e-14
-"""Backward error (Oettli & Prager 1964) above which a solution is refined."""
+"""Backward error (Oettli & Prager 1964) above which a solution is refined [-] (heuristic)."""
 GOOD = 1e-11
-"""Backward error up to which a solution is taken."""
+"""Largest backward error of an accepted solution [-] (heuristic)."""
 FEW = 1500
-"""Graphs of so many block rows are ordered here, in a fraction of the time of a library call."""
+"""Graphs up to this number of block rows are ordered by the compiled minimum degree, faster than by qdldl."""
 DEAR = 3
-"""How many times as large fronts count when they are merged: zeros cost more here than in Cholesky."""
+"""Factor of the sizes of fronts in the cost model of merging: zeros cost more here than in Cholesky
+(heuristic)."""
 SHRUNK = 0.7
-"""Rows are left out once the active ones are fewer than this part of those in the factor."""
+"""Inactive rows are removed if the active rows are fewer than this share of the rows in the factor [-]
+(heuristic)."""
 
 
 class BlockLU:
-    """The factor of a matrix in blocks, made anew by `refactor` in the same memory."""
+    """LU factor of a block matrix; `refactor` factors another matrix in the same memory."""
 
     def __init__(self, offset: IntArray, row_start: IntArray, column: IntArray, *, fallback: bool = True):
-        """The graph: block row i has the blocks column[row_start[i]:row_start[i + 1]].
+        """Block row i has the blocks in columns column[row_start[i]:row_start[i + 1]].
 
-        offset (n + 1,): first scalar row of each block row. A block may be missing on one side of the
-        diagonal, and on it. fallback: whether SuperLU does what cannot be done here.
+        offset (n + 1,): first scalar row of each block row. Blocks may be missing on the diagonal, or on one
+        side of it. fallback: whether SuperLU is used if this factorisation fails.
         """
         self.offset, self.row_start, self.column = (
             fixed(np.ascontiguousarray(array, dtype=np.int64)) for array in (offset, row_start, column)
         )
         self.widths: IntArray = np.diff(self.offset)
-        """Scalar rows of each block row [-], shape (n,)."""
+        """Number of scalar rows of each block row [-], shape (n,)."""
         count = self.widths.size
         row = np.repeat(np.arange(count), np.diff(self.row_start))
         sizes = self.widths[row] * self.widths[self.column]
         self.data_start: IntArray = fixed(np.concatenate([[0], np.cumsum(sizes)]))
-        """Where each block starts in the values, and their number [-], shape (blocks + 1,)."""
+        """Index of the first value of each block, and the number of values [-], shape (blocks + 1,)."""
         self.fallback = fallback
-        """Whether SuperLU steps in."""
+        """Whether SuperLU is used if this factorisation fails."""
         self.fallbacks = 0
-        """Solves and factorisations that SuperLU had to do [-]."""
+        """Number of fallbacks to SuperLU [-]."""
         self.backward_error = np.nan
-        """Of the last solve: max |b - A x| / (|A| |x| + |b|) [-]."""
+        """Backward error of the last solve: max |b - A x| / (|A| |x| + |b|) [-]."""
         self.operations = 0.0
-        """Multiplications of the last factorisation."""
+        """Number of multiplications of the last factorisation."""
         self._row = row
         self._values: Array | None = None
-        self._kept = np.ones(count, np.bool_)
+        self._in_factor = np.ones(count, np.bool_)
         self._factored = False
         self._superlu: tuple[Callable[[Array], Array], IntArray] | None = None
         start = np.empty(count + 1, np.int64)
@@ -92,27 +95,27 @@ class BlockLU:
 
     @property
     def size(self) -> int:
-        """Scalar rows."""
+        """Number of scalar rows."""
         return int(self.offset[-1])
 
     @property
     def entries(self) -> int:
-        """Numbers stored for L and U, their zeros inside panels included; 0 without compilation."""
+        """Number of stored entries of L and U, including zeros inside panels; 0 without compilation."""
         return int(self._plan.upper[-1]) if JIT else 0
 
     @property
     def flops(self) -> float:
-        """Multiplications and additions of one factorisation; 0 without compilation."""
+        """Number of multiplications and additions of a factorisation; 0 without compilation."""
         if not JIT:
             return 0.0
         c, r = (x.astype(float) for x in (self._plan.fronts.columns, self._plan.fronts.rows))
         return float((2.0 / 3.0 * c**3 + 2.0 * c * c * r + 2.0 * c * r * r).sum())
 
     def refactor(self, values: Array, active: np.ndarray | None = None) -> bool:
-        """Factor the matrix with these blocks, flat, each row-major; whether it could be done.
+        """Factor the matrix with these values of its blocks, flat, each row-major; return False on failure.
 
-        active (n,) bool: the other rows hold those of the identity. Where they are many, they are left
-        out of the factor. The values are not copied: they must stay until the last solve.
+        active (n,) bool: inactive rows must be those of the identity; if there are many, they are not
+        factored. The values are not copied and must not change until the last solve.
         """
         if values.shape != (self.data_start[-1],):
             raise ValueError(f"values has shape {values.shape}, the blocks {self.data_start[-1]} numbers")
@@ -127,7 +130,7 @@ class BlockLU:
         return self._factored or (self.fallback and self._by_superlu())
 
     def solve(self, b: Array) -> Array | None:
-        """x with A x = b, shape (size,); None where no solution to rounding is found."""
+        """Return x (size,) with A x = b, or None if no accurate solution is found."""
         if not self._factored and self._superlu is None:
             raise RuntimeError("no factor is available: the last refactor failed, or none was made")
         if b.shape != (self.size,):
@@ -145,22 +148,22 @@ class BlockLU:
         return x if np.isfinite(x).all() else None
 
     def sign(self) -> float:
-        """Sign of the determinant of the last matrix, 1 or -1; 0 where it was factored elsewhere."""
+        """Return the sign of the determinant of the last matrix, 1 or -1; 0 if it is not factored here."""
         if not self._factored or self._superlu is not None or not JIT:
             return 0.0
         return float(kernel.sign(self._plan, self._x, self._exchange))
 
     def _by_fronts(self, b: Array) -> Array | None:
-        """x by the factor made here, refined where it has to be; None if it stays bad."""
+        """Return x by this factor, refined if necessary, or None if its backward error remains large."""
         assert self._values is not None
         matrix = kernel.BlockRows(
-            self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
+            self.offset, self.row_start, self.column, self.data_start, self._values, self._in_factor
         )
         factor = self._plan, self._x, self._exchange
-        x, rest, y, below = b.copy(), self._rest, self._y, self._below
-        if not self._whole:
+        x, rest, y, below = b.copy(), self._residuals, self._y, self._below
+        if not self._has_all_rows:
             kernel.without_open(matrix, b, rest[0])
-        kernel.solve(*factor, b if self._whole else fixed(rest[0]), y, below, x)
+        kernel.solve(*factor, b if self._has_all_rows else fixed(rest[0]), y, below, x)
         error = kernel.residual(matrix, b, x, rest)
         if REFINE < error < np.inf:
             correction = np.zeros(self.size)
@@ -173,30 +176,30 @@ class BlockLU:
         return x if error <= GOOD else None
 
     def _keep(self, active: np.ndarray) -> None:
-        """Take rows into the factor, or leave rows out, where that must be or pays."""
-        missing = (active & ~self._kept).any()
-        if missing or np.count_nonzero(active) < SHRUNK * np.count_nonzero(self._kept):
-            kept = active | self._kept if missing else active.copy()
-            self._kept = kept if np.count_nonzero(kept) < SHRUNK * kept.size else np.ones_like(kept)
+        """Add missing active rows to the factor, or remove inactive rows if there are many."""
+        missing = (active & ~self._in_factor).any()
+        if missing or np.count_nonzero(active) < SHRUNK * np.count_nonzero(self._in_factor):
+            rows = active | self._in_factor if missing else active.copy()
+            self._in_factor = rows if np.count_nonzero(rows) < SHRUNK * rows.size else np.ones_like(rows)
             self._lay_out()
 
     def _lay_out(self) -> None:
-        """Places of all numbers, for the rows that are kept."""
-        widths, shared = np.where(self._kept, self.widths, 0), allowed_threads() > 1
+        """Compute the layout of the factor for the rows in it, and allocate its memory."""
+        widths, shared = np.where(self._in_factor, self.widths, 0), allowed_threads() > 1
         self._plan, stack, job = front_plan.plan(
             self._tree, widths, self.offset, self.row_start, self.column, self.data_start, shared
         )
         size = self._plan.fronts.scalar.size
-        self._x = np.empty(self.entries + 1)  # the last takes what is left out
+        self._x = np.empty(self.entries + 1)  # the last entry is for values of removed rows
         self._stack, self._y = np.empty(stack), np.empty(size)
         self._below = np.empty(int(self._plan.fronts.rows.max(initial=0)))
         self._exchange, self._sharing = np.empty(size, np.int32), Sharing(job, shared)
-        self._rest = np.empty((2, self.size))
-        self._whole = bool(self._kept.all())
+        self._residuals = np.empty((2, self.size))
+        self._has_all_rows = bool(self._in_factor.all())
         self._flops = self.flops
 
     def _by_superlu(self) -> bool:
-        """Factor the matrix by SciPy; whether it could be done."""
+        """Factor the matrix by SciPy; return False on failure."""
         self.fallbacks += 1
         assert self._values is not None
         if not np.isfinite(self._values).all():
@@ -218,12 +221,12 @@ class BlockLU:
         except RuntimeError:  # exactly singular
             return False
         self._superlu = lambda b: factors.solve(b, trans="T"), place
-        # columns of equal length have nnz² / (4 n) multiplications, twice that for L and U
+        # Columns of equal length take nnz² / (4 n) multiplications, twice that for L and U.
         self.operations = float(factors.nnz) ** 2 / (2.0 * n)
         return True
 
     def _permuted(self) -> tuple[Any, IntArray]:
-        """The matrix in the order of elimination, by rows, and the place of each of its scalar rows."""
+        """Return (matrix in the order of elimination, CSR; original number of each of its scalar rows)."""
         widths = self.widths[self._order]
         first = np.cumsum(widths) - widths
         scalar = np.repeat(self.offset[self._order] - first, widths) + np.arange(self.size)
@@ -238,10 +241,10 @@ class BlockLU:
 
 
 def elimination_size(widths: IntArray, one: IntArray, other: IntArray) -> tuple[float, float]:
-    """Numbers of L and U, and multiplications of P A = L U over a graph, about: from its order and its
-    elimination tree alone.
+    """Return approximate numbers (entries of L and U, multiplications) of P A = L U over a graph.
 
-    widths (n,) of the block rows; one, other (blocks,): the pairs that have a block, once or both ways.
+    They are computed from the order and the elimination tree. widths (n,): scalar rows of the block rows;
+    one, other (blocks,): the pairs that have a block, in one or both directions.
     """
     count = widths.size
     start = np.empty(count + 1, np.int64)
@@ -255,7 +258,7 @@ def elimination_size(widths: IntArray, one: IntArray, other: IntArray) -> tuple[
 
 
 def _order(start: IntArray, neighbour: IntArray) -> IntArray:
-    """Order of elimination [-], shape (n,)."""
+    """Return the order of elimination [-], shape (n,)."""
     if not JIT or start.size - 1 > FEW:
         return minimum_degree(start, neighbour)
     order = ints(start.size - 1)

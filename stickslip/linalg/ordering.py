@@ -1,4 +1,4 @@
-"""In which order blocks are eliminated: what decides how large the factor is."""
+"""Elimination orders of blocks, which determine the size of the factor."""
 
 import numpy as np
 import qdldl
@@ -10,17 +10,18 @@ from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.state import Array, IntArray
 
 SMALL = 450
-"""Graphs of so many blocks are ordered by minimum degree: it is better there, nested dissection above."""
+"""Graphs up to this number of blocks are ordered by minimum degree, which is better there than dissection."""
 
 TINY = 128
-"""Up to so many by a minimum degree of our own: qdldl takes 20 times as long to save a tenth of the work."""
+"""Graphs up to this number of blocks are ordered by the compiled minimum degree: qdldl takes 20 times as long
+and saves a tenth of the work."""
 
 
 def elimination_order(start: IntArray, neighbour: IntArray, positions: Array | None) -> IntArray:
-    """An order for a graph (start (n + 1,), neighbour): nested dissection where it pays, else minimum degree.
+    """Return an elimination order of a graph (start (n + 1,), neighbour).
 
-    Nested dissection needs positions (n, 1 to 3 axes) that tell neighbours from others; where a cut
-    finds no small separator, as with all blocks at one point, the whole graph goes to AMD.
+    Large graphs with positions (n, 1 to 3 axes) are ordered by nested dissection, others by minimum degree.
+    If a cut has no small separator, as for blocks at the same point, minimum degree orders the whole graph.
     """
     n = start.size - 1
     if JIT and n <= TINY:
@@ -35,7 +36,7 @@ def elimination_order(start: IntArray, neighbour: IntArray, positions: Array | N
 
 
 def nested_dissection(start: IntArray, neighbour: IntArray, positions: Array) -> IntArray | None:
-    """Geometric nested dissection with refined separators; None where positions are of no use."""
+    """Return an order by geometric nested dissection with refined separators, or None if it fails."""
     n = start.size - 1
     if not np.isfinite(positions).all():
         return None
@@ -50,9 +51,9 @@ def nested_dissection(start: IntArray, neighbour: IntArray, positions: Array) ->
 
 
 def minimum_degree(start: IntArray, neighbour: IntArray) -> IntArray:
-    """Approximate minimum degree (Amestoy, Davis & Duff 1996): the order in which qdldl factors.
+    """Return an order by approximate minimum degree (Amestoy, Davis & Duff 1996), computed by qdldl.
 
-    qdldl has no way to ask for the order alone, so it factors the Laplacian of the graph, plus one.
+    qdldl has no function for the order only, so it factors the Laplacian of the graph plus the identity.
     """
     n = start.size - 1
     if neighbour.size == 0:

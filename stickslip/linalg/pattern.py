@@ -1,7 +1,7 @@
-"""Where the blocks of a symmetric matrix are: from pairs, or from a SciPy matrix.
+"""Block patterns of symmetric matrices, from pairs or from a SciPy matrix.
 
-A pattern is a value. The numbers of a matrix are a flat array beside it, block after block, each
-row-major: `pattern.source` says where a block starts.
+A pattern is immutable. The values of a matrix are a separate flat array, block after block, each block
+row-major; `pattern.source` has the index of the first value of each block.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from stickslip.linalg.kernels.assembly import BlockList
 from stickslip.state import Array, IntArray
 
 SYMMETRIC = 1e-10
-"""Largest difference across the diagonal of a SciPy matrix, relative to its largest entry."""
+"""Largest asymmetry of a SciPy matrix, relative to its largest entry [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockPattern:
-    """A symmetric matrix in blocks: which pairs of block rows are coupled.
+    """Pattern of a symmetric block matrix: the pairs of block rows that have a block.
 
-    Each pair is given once, in either order. Blocks of the same pair add up. Of a diagonal block the
-    lower triangle is read; a diagonal block that is not given is zero.
+    Each pair occurs once, in either order. Blocks of the same pair are added. Only the lower triangle of a
+    diagonal block is read; a missing diagonal block is zero.
     """
 
     widths: IntArray
-    """Scalar rows of each block row [-], shape (n,)."""
+    """Number of scalar rows of each block row [-], shape (n,)."""
     one: IntArray
     """Block row of each block [-], shape (nnzb,)."""
     other: IntArray
@@ -36,34 +36,34 @@ class BlockPattern:
 
     @property
     def size(self) -> int:
-        """Scalar rows of the matrix."""
+        """Number of scalar rows of the matrix."""
         return int(self.offset[-1])
 
     @cached_property
     def offset(self) -> IntArray:
-        """First scalar row of each block row, and the total [-], shape (n + 1,)."""
+        """First scalar row of each block row, and their number [-], shape (n + 1,)."""
         return fixed(np.concatenate([[0], np.cumsum(self.widths)]))
 
     @cached_property
     def source(self) -> IntArray:
-        """Where each block starts in the values, and their number [-], shape (nnzb + 1,)."""
+        """Index of the first value of each block, and the number of values [-], shape (nnzb + 1,)."""
         sizes = self.widths[self.one] * self.widths[self.other]
         return fixed(np.concatenate([[0], np.cumsum(sizes)]))
 
     @property
     def blocks(self) -> BlockList:
-        """The same as kernels take it."""
+        """The pattern as a named tuple for kernels."""
         return BlockList(self.one, self.other, self.source, self.offset)
 
     def flat(self, values: ArrayLike) -> Array:
-        """`values` as kernels take them: flat, read-only; refused unless there are enough of them."""
+        """Return `values` as a flat, read-only array; raise ValueError if their number is wrong."""
         array = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
         if array.size != self.source[-1]:
             raise ValueError(f"values has {array.size} numbers, the pattern {self.source[-1]}")
         return fixed(array)
 
     def sparse(self, values: ArrayLike) -> sp.csr_array:
-        """The whole symmetric matrix as a SciPy matrix."""
+        """Return the symmetric matrix, both triangles, as a SciPy matrix."""
         h, w = self.widths[self.one], self.widths[self.other]
         within = np.arange(self.source[-1]) - np.repeat(self.source[:-1], h * w)
         wide = np.repeat(w, h * w)
@@ -71,30 +71,30 @@ class BlockPattern:
         j = np.repeat(self.offset[self.other], h * w) + within % np.maximum(wide, 1)
         data = self.flat(values)
         on_diagonal = np.repeat(self.one == self.other, h * w)
-        given, mirrored = ~on_diagonal | (i >= j), ~on_diagonal | (i > j)
-        row = np.concatenate([i[given], j[mirrored]])
-        col = np.concatenate([j[given], i[mirrored]])
-        entries = np.concatenate([data[given], data[mirrored]])
+        stored, mirrored = ~on_diagonal | (i >= j), ~on_diagonal | (i > j)
+        row = np.concatenate([i[stored], j[mirrored]])
+        col = np.concatenate([j[stored], i[mirrored]])
+        entries = np.concatenate([data[stored], data[mirrored]])
         return sp.coo_array((entries, (row, col)), shape=(self.size, self.size)).tocsr()
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixPattern(BlockPattern):
-    """The blocks of a symmetric SciPy matrix."""
+    """Block pattern of a symmetric SciPy matrix."""
 
     start: IntArray
-    """Row starts of the matrix [-], shape (size + 1,)."""
+    """Index of the first entry of each row of the matrix [-], shape (size + 1,)."""
     column: IntArray
-    """Columns of its entries [-], shape (nnz,)."""
+    """Column of each entry [-], shape (nnz,)."""
     into: IntArray
-    """Place of each entry of the lower block triangle among the values [-], shape (entries,)."""
+    """Index among the values of each entry of the lower block triangle [-], shape (entries,)."""
     taken: IntArray
-    """Which entries these are [-], shape (entries,)."""
+    """Indices of these entries in the matrix [-], shape (entries,)."""
     mirror: IntArray
-    """The entry across the diagonal of each entry [-], shape (nnz,)."""
+    """Index of the transposed entry of each entry [-], shape (nnz,)."""
 
     def values(self, A: Any) -> Array:
-        """Blocks of a matrix with the same entries as that of the pattern, flat."""
+        """Return the values of the blocks of a matrix with the same sparsity pattern, flat."""
         matrix = _canonical(A)
         same = np.array_equal(matrix.indptr, self.start) and np.array_equal(matrix.indices, self.column)
         if not same:
@@ -111,7 +111,7 @@ class MatrixPattern(BlockPattern):
 
 
 def block_pattern(widths: ArrayLike, one: ArrayLike, other: ArrayLike) -> BlockPattern:
-    """A checked pattern: `widths` (n,), and the pairs `one`, `other` (nnzb,) that have a block."""
+    """Return the checked pattern of `widths` (n,) and the pairs `one`, `other` (nnzb,) that have a block."""
     width, first, second = (
         _integers(name, a) for name, a in (("widths", widths), ("one", one), ("other", other))
     )
@@ -129,7 +129,7 @@ def block_pattern(widths: ArrayLike, one: ArrayLike, other: ArrayLike) -> BlockP
 
 
 def matrix_pattern(A: Any, widths: ArrayLike) -> MatrixPattern:
-    """Pattern of a symmetric SciPy matrix cut into block rows of the given widths."""
+    """Return the pattern of a symmetric SciPy matrix, split into block rows of these widths."""
     matrix, width = _canonical(A), _integers("widths", widths)
     size = int(width.sum())
     if matrix.shape != (size, size):
@@ -153,7 +153,7 @@ def matrix_pattern(A: Any, widths: ArrayLike) -> MatrixPattern:
 
 
 def fixed(array: Any) -> Any:
-    """A read-only view: kernels see one type of array, whoever made it."""
+    """Return a read-only view, so that kernels are compiled for one type of array only."""
     view = array.view()
     view.flags.writeable = False
     return view

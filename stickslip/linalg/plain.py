@@ -1,4 +1,4 @@
-"""SciPy's engine of a factor, when compilation is off: L U without row exchanges has the same pivots."""
+"""Engine of a factor by SciPy, without compilation: L U without row exchanges has the same pivots."""
 
 from typing import Any
 
@@ -9,11 +9,12 @@ import scipy.sparse.linalg as spla
 from stickslip.state import Array
 
 ROUNDS = 12
-"""Factorisations in which pivots may be replaced; in the last ones all are."""
+"""Largest number of factorisations with replaced pivots; in the last two all pivots are replaced
+(heuristic)."""
 
 
 class PlainEngine:
-    """Factors and solves by `scipy.sparse.linalg.splu`."""
+    """Factorisation and solves by `scipy.sparse.linalg.splu`."""
 
     def __init__(self, symbolic: Any):
         pattern = symbolic.pattern
@@ -25,22 +26,22 @@ class PlainEngine:
         self._factor: Any = None
 
     def cholesky(self, values: Array, singular: float) -> tuple[int, float]:
-        """(scalar row of the first pivot that is none, -1 if all are; least pivot over its entry)."""
+        """Factor; return (scalar row of the first invalid pivot or -1, smallest pivot over its entry)."""
         A = self._permuted(values)
         if A.shape[0] == 0:
             return -1, np.inf
         self._factor, pivots = _pivots(A)
         diagonal = A.diagonal()[: pivots.size]
-        good = (pivots > singular * diagonal) & (pivots < np.inf) & (diagonal > 0.0)
-        if self._factor is None or not good.all():
-            bad = pivots.size - 1 if good.all() else int(np.argmin(good))
+        valid = (pivots > singular * diagonal) & (pivots < np.inf) & (diagonal > 0.0)
+        if self._factor is None or not valid.all():
+            bad = pivots.size - 1 if valid.all() else int(np.argmin(valid))
             return int(self._scalar[bad]), 0.0
         return -1, float((pivots / diagonal).min())
 
     def quasi_definite(
         self, values: Array, shift: Array, scale: Array, least: float, replacement: float
     ) -> tuple[int, int]:
-        """(pivots replaced, scalar row of the first that is not a number or -1)."""
+        """Factor; return (number of replaced pivots, scalar row of the first non-finite pivot or -1)."""
         K = self._permuted(values)
         if K.shape[0] == 0:
             return 0, -1
@@ -56,7 +57,8 @@ class PlainEngine:
             wrong[: pivots.size] = size <= least * scale[: pivots.size]
             if self._factor is not None and not wrong.any():
                 break
-            # SuperLU stops at a zero pivot: so first all rows that may have one, at last simply all.
+            # SuperLU stops at a zero pivot. The first retry changes all rows that may have one, the last two
+            # all rows.
             wrong |= bare if attempt == 0 else attempt >= ROUNDS - 2
             added[wrong] += replacement * scale[wrong]
             replaced |= wrong
@@ -64,7 +66,7 @@ class PlainEngine:
         return int(replaced.sum()), bad
 
     def solve(self, b: Array) -> Array:
-        """Solution for b of shape (size,), or several in rows (count, size)."""
+        """Return the solution for b (size,), or the solutions for rows (count, size)."""
         out = np.empty(b.shape)
         if b.size:
             out[..., self._scalar] = self._factor.solve(np.ascontiguousarray(b[..., self._scalar].T)).T
@@ -76,10 +78,10 @@ class PlainEngine:
 
 
 def _pivots(A: sp.csc_matrix) -> tuple[Any, Array]:
-    """(factor, pivots in the order of A); (None, pivots up to and with the first zero) if there is one."""
+    """Return (factor, pivots in the order of A), or (None, pivots up to the first zero) if A is singular."""
     try:
         factor = spla.splu(A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except RuntimeError:  # exactly singular: the largest leading block that is not has all pivots but one
+    except RuntimeError:  # exactly singular: bisection for the largest regular leading block
         low, high = 0, A.shape[0]
         while high - low > 1:
             middle = (low + high) // 2
@@ -91,5 +93,5 @@ def _pivots(A: sp.csc_matrix) -> tuple[Any, Array]:
         return None, np.append(before, 0.0)
     pivots = factor.U.diagonal()[factor.perm_c]
     exchanged = factor.perm_r != factor.perm_c
-    pivots[exchanged] = 0.0  # only a zero pivot makes SuperLU look elsewhere
+    pivots[exchanged] = 0.0  # SuperLU exchanges rows only at a zero pivot
     return factor, pivots

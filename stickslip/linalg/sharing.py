@@ -1,6 +1,6 @@
-"""Factorisations that threads share: independent subtrees of the elimination tree, then wide fronts in tiles.
+"""Multithreaded factorisations: independent subtrees of the elimination tree, then wide fronts in tiles.
 
-Which subtrees and which tiles follows from the pattern alone: the same bits for any number of threads.
+Subtrees and tiles depend on the pattern only, so that results are equal bit by bit for any number of threads.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,25 +15,25 @@ from stickslip.state import Array, IntArray
 from stickslip.threads import Team
 
 WIDE = 256
-"""Fronts of so many pivots, or of as many rows, are done in tiles where they are not part of a subtree."""
+"""Fronts above the subtrees with at least so many pivots or rows are factored in tiles (heuristic)."""
 BLOCK = 192
-"""Columns that are factored at once in a wide front: the time of that is not shared."""
+"""Columns of a wide front that are factored at once, by one thread (heuristic)."""
 TILE = 384
-"""Rows or columns of a tile, at least."""
+"""Smallest number of rows or columns of a tile (heuristic)."""
 TILES = 12
-"""Most tiles of one kind."""
+"""Largest number of tiles of a loop (heuristic)."""
 
 
 class Sharing:
-    """Fronts as work of threads."""
+    """Distribution of fronts over threads."""
 
     def __init__(self, job: IntArray, shared: bool):
-        """job: of each front, as `kernels.fronts.lay_out` gives it; shared: what that was told."""
+        """job, shared: result and argument of `kernels.fronts.lay_out`."""
         bounds = [0, *(np.flatnonzero(np.diff(job)) + 1).tolist(), job.size]
         self.parts: list[tuple[int, int]] = []
-        """First and end of the fronts of each subtree, and of each front above them, children first [-]."""
+        """Ranges (first, end) of fronts: subtrees, and single fronts above them, children first."""
         self.is_above: list[bool] = []
-        """Which of these are fronts above [-]."""
+        """Whether each range is a front above the subtrees."""
         for first, end in pairwise(bounds):
             above = job.any() and job[first] == job.max()
             ends = range(first + 1, end + 1) if above else [end]
@@ -41,21 +41,21 @@ class Sharing:
                 self.parts.append(part)
                 self.is_above.append(bool(above))
         self.shared = shared
-        """Whether there is room for all subtrees at once."""
+        """Whether there is memory for all subtrees at once."""
 
     def run(self, subtree: Callable[[int, int], int], front: Callable[[Team, int], int]) -> int:
-        """The first column that is no pivot, -1 if all are.
+        """Factor all fronts; return the first column with an invalid pivot, or -1.
 
-        subtree: does the fronts from one to another; front: does one by tiles.
+        subtree: factors a range of fronts; front: factors one front in tiles.
         """
         if not any(self.is_above):
             return next((subtree(*part) for part in self.parts), -1)
         bad, rest = -1, list(zip(self.parts, self.is_above, strict=True))
         with Team() as team:
             if self.shared:
-                some = [part for part, above in rest if not above]
-                bad = _first(team.run([partial(subtree, *part) for part in some]))
-                rest = [one for one in rest if one[1]]
+                subtrees = [part for part, above in rest if not above]
+                bad = _first(team.run([partial(subtree, *part) for part in subtrees]))
+                rest = [item for item in rest if item[1]]
             for part, above in rest:
                 if bad >= 0:
                     break
@@ -67,7 +67,7 @@ def run_cholesky(
     sharing: Sharing, fronts: Any, blocks: Any, values: Array, x: Array, u: Array, diagonal: Array,
     least: float,
 ) -> int:  # fmt: skip
-    """`cholesky.factorise` of all fronts."""
+    """Run `cholesky.factorise` on all fronts; return its result."""
 
     def subtree(first: int, end: int) -> int:
         info = np.zeros(1, np.int32)
@@ -78,11 +78,11 @@ def run_cholesky(
         if max(n, m) < WIDE:
             return subtree(s, s + 1)
         all_of = partial(_all_of, team)
-        # 1. The matrix and what children leave
+        # 1. Entries of the matrix, and update matrices of the children.
         all_of(0, n, wide_cholesky.clear, fronts, s, x)
         wide_cholesky.begin(fronts, blocks, s, values, x, diagonal)
         all_of(0, n, wide_cholesky.gather, fronts, s, u, x, True)
-        # 2. Blocks of pivots, the rows below, the columns behind
+        # 2. Block by block: pivots, rows below them, columns behind them.
         for low in range(0, n, BLOCK):
             high = min(low + BLOCK, n)
             bad = wide_cholesky.pivots(fronts, s, x, diagonal, info, least, low, high)
@@ -90,7 +90,7 @@ def run_cholesky(
                 return int(bad)
             all_of(high, n + m, wide_cholesky.below, fronts, s, x, low, high)
             all_of(high, n, wide_cholesky.behind, fronts, s, x, low, high)
-        # 3. What is left for the parent
+        # 3. Update matrix for the parent.
         all_of(0, m, wide_cholesky.square, fronts, s, x, u)
         all_of(0, m, wide_cholesky.gather, fronts, s, u, u, False)
         return -1
@@ -102,7 +102,10 @@ def run_quasi_definite(
     sharing: Sharing, fronts: Any, blocks: Any, values: Array, x: Array, u: Array, shift: Array,
     scale: Array, rule: tuple[float, float],
 ) -> tuple[int, int]:  # fmt: skip
-    """`quasidefinite.factorise` of all fronts, of which threads share the subtrees alone."""
+    """Run `quasidefinite.factorise` on all fronts; only subtrees are distributed over threads.
+
+    Return (number of replaced pivots, first column with an invalid pivot or -1).
+    """
     replaced: list[int] = []
 
     def subtree(first: int, end: int) -> int:
@@ -115,7 +118,7 @@ def run_quasi_definite(
 
 
 def run_lu(sharing: Sharing, plan: Any, values: Array, x: Array, u: Array, exchange: Any) -> int:
-    """`front_lu.fill`, and `front_lu.factorise` of all fronts."""
+    """Run `front_lu.fill`, and `front_lu.factorise` on all fronts; return its result."""
 
     def subtree(first: int, end: int) -> int:
         return int(front_lu.factorise(plan, x, u, exchange, np.zeros(1, np.int32), first, end))
@@ -144,16 +147,16 @@ def run_lu(sharing: Sharing, plan: Any, values: Array, x: Array, u: Array, excha
 
 
 def _all_of(team: Team, first: int, end: int, kernel: Callable[..., Any], *arguments: Any) -> None:
-    """Call a kernel for each tile of rows, or columns, from `first` to `end`."""
+    """Call a kernel for each tile of the rows or columns from `first` to `end` - 1."""
     team.run([partial(kernel, *arguments, *part) for part in _tiles(first, end)])
 
 
 def _tiles(first: int, end: int) -> Sequence[tuple[int, int]]:
-    """Tiles of about equal size."""
+    """Return tiles (first, end) of about equal size."""
     size = max(TILE, -(-(end - first) // TILES))
     return [(a, min(a + size, end)) for a in range(first, end, size)]
 
 
 def _first(bad: Iterable[int]) -> int:
-    """The first column of those that are no pivots, -1 for none."""
+    """Return the smallest column with an invalid pivot, or -1."""
     return min((column for column in bad if column >= 0), default=-1)

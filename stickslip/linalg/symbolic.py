@@ -1,4 +1,4 @@
-"""The part of a factorisation that depends on the graph alone: order, supernodes, where numbers go."""
+"""Symbolic factorisation, which depends on the graph only: order, supernodes and layout of the factor."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Symbolic:
-    """A pattern, analysed: any number of matrices with this pattern are factored with it."""
+    """Symbolic factorisation of a pattern; any number of matrices with this pattern are factored with it."""
 
     pattern: BlockPattern
-    """Where the blocks are."""
+    """The pattern."""
     negative: np.ndarray
-    """Block rows with negative pivots, of a quasi-definite matrix [-], shape (n,)."""
+    """Whether each block row has negative pivots, for a quasi-definite matrix [-], shape (n,)."""
     order: IntArray
     """Block rows in the order of elimination [-], shape (n,)."""
     fronts: Fronts | None
     """Arrays of the numeric kernels; None without compilation."""
     blocks: Blocks | None
-    """Where each block of the matrix goes; None without compilation."""
+    """Position of each block of the matrix in the factor; None without compilation."""
     stack: int
-    """Numbers on the stack of update matrices, at most [-]."""
+    """Largest size of the stack of update matrices [-]."""
     job: IntArray | None = None
-    """In which of the subtrees that threads share each front is [-], shape (fronts,); None as `fronts`."""
+    """Subtree of each front, for threads; None without compilation [-], shape (fronts,)."""
     shared: bool = False
-    """Whether there is room for several threads."""
+    """Whether there is memory for several threads."""
 
     @cached_property
     def sharing(self) -> "Sharing":
-        """What threads share of a factorisation."""
+        """Distribution of the fronts over threads."""
         from stickslip.linalg.sharing import Sharing
 
         assert self.job is not None
@@ -53,12 +53,12 @@ class Symbolic:
 
     @property
     def entries(self) -> int:
-        """Numbers stored for L, its zeros inside panels included."""
+        """Number of stored entries of L, including zeros inside panels."""
         return int(self.fronts.panel[-1]) if self.fronts is not None else 0
 
     @property
     def flops(self) -> float:
-        """Multiplications and additions of one Cholesky factorisation, about."""
+        """Approximate number of multiplications and additions of a Cholesky factorisation."""
         if self.fronts is None:
             return 0.0
         c, r = self.fronts.columns.astype(float), self.fronts.rows.astype(float)
@@ -67,10 +67,11 @@ class Symbolic:
     def cholesky(
         self, values: ArrayLike, *, singular: float = SINGULAR, buffers: Buffers | None = None
     ) -> CholeskyFactor:
-        """Factor a positive definite matrix, given as the values of its blocks.
+        """Factor a positive definite matrix with these values of its blocks.
 
-        A pivot below `singular` times its diagonal entry counts as zero. Raises NotPositiveDefinite,
-        or NotFinite, naming the block row. `buffers` of a factor that is no longer needed are reused.
+        A pivot below `singular` times its diagonal entry is considered zero. Raises NotPositiveDefinite or
+        NotFinite, whose message names the block row. buffers: those of a factor that is not needed any more,
+        for reuse.
         """
         if self.negative.any():
             raise ValueError("the pattern was analysed with negative block rows; use quasi_definite")
@@ -83,7 +84,7 @@ class Symbolic:
         regularisation: Regularisation | None = None,
         buffers: Buffers | None = None,
     ) -> QuasiDefiniteFactor:
-        """Factor a matrix that is positive definite on some block rows, negative on the others."""
+        """Factor a matrix that is positive definite on some block rows, negative definite on others."""
         chosen = Regularisation() if regularisation is None else regularisation
         return QuasiDefiniteFactor(self, chosen, buffers or Buffers()).refactor(values)
 
@@ -97,12 +98,12 @@ def analyse(
 ) -> Symbolic:
     """Order the block rows and lay out the factor.
 
-    positions: of the block rows (n, axes), for nested dissection of large graphs; NaN, or positions
-    that tell nothing, are no error. negative: block rows whose pivots are negative (n,) bool, for a
-    quasi-definite matrix. order: a permutation to use instead.
+    positions: positions of the block rows (n, axes) for nested dissection of large graphs; they are ignored
+    if they are not finite or not useful. negative: whether each block row has negative pivots (n,) bool, for
+    a quasi-definite matrix. order: a permutation to use instead of a computed one.
 
-    A SaddlePattern knows its negative rows and takes the positions of its bodies: its contacts go
-    first, then the bodies as for M + H D H', which beats any order of the whole graph.
+    A SaddlePattern defines its negative rows, and takes the positions of its bodies. Its contacts are
+    eliminated first, then the bodies as for M + H D H', which is better than an order of the whole graph.
     """
     n = pattern.widths.size
     if isinstance(pattern, SaddlePattern) and negative is None:
@@ -127,7 +128,7 @@ def analyse(
 
 
 def _graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Adjacency lists: where each starts, and the neighbours."""
+    """Return the adjacency lists: index of the first neighbour of each block row, and the neighbours."""
     start = np.empty(pattern.widths.size + 1, np.int64)
     neighbour = assembly.graph(pattern.one, pattern.other, start)
     return fixed(start), fixed(neighbour)
@@ -163,19 +164,22 @@ def _lay_out(
 def tree(
     start: IntArray, neighbour: IntArray, widths: IntArray, negative: np.ndarray, order: IntArray, dear: int
 ) -> Tree:
-    """Supernodes and their structure, from the graph and an order of elimination.
+    """Return the supernodes and their structure, from the graph and an order of elimination.
 
-    dear: how many times as large as they are the model of merging takes fronts to be.
+    dear: factor of the sizes of fronts in the cost model of merging.
     """
+    # 1. Elimination tree, in postorder.
     n = order.size
     parent, blocks, scalars, post = (ints(n) for _ in range(4))
     elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
     elimination.postorder(parent, post)
     back = np.empty(n + 1, np.int64)
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
+    # 2. Supernodes.
     permutation, first, above = elimination.supernodes(
         order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, dear
     )
+    # 3. Rows and children of the fronts.
     place = np.empty(n, np.int64)
     place[permutation] = np.arange(n)
     child_start, child, row_start, row = kernels.structure(
@@ -186,5 +190,5 @@ def tree(
 
 
 def ints(count: int) -> Any:
-    """Room for so many integers, of any value."""
+    """Return an uninitialised array of integers."""
     return np.empty(count, np.int64)

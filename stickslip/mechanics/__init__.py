@@ -1,4 +1,4 @@
-"""Bodies you place: shapes, materials, joints, forces, and the world made of them."""
+"""Worlds of rigid bodies: shapes, materials, joints, forces, and the builder of worlds."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`WorldBuilder`: bodies placed one by one, with what joins them and acts on them; `build` freezes them."""
+"""`WorldBuilder`: collects bodies, joints, forces and sensors, and builds a frozen `World` of them."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,12 +23,12 @@ from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 GROUPS = 15
-"""Most groups of shapes: what the filters of the narrow phase can tell apart."""
+"""Largest number of groups of shapes, set by the number of filter bits of MuJoCo's narrow phase."""
 SENSORS = (
     "PositionSensor", "VelocitySensor", "JointSensor", "DistanceSensor", "ForceSensor", "TorqueSensor",
     "ContactSensor", "Accelerometer", "Gyroscope", "Sensor",
 )  # fmt: skip
-"""Names of the classes of sensors."""
+"""Names of the sensor classes."""
 
 
 class WorldBuilder:
@@ -61,16 +61,22 @@ class WorldBuilder:
         self._forces: dict[str, Force] = {}
         self._sensors: dict[str, Sensing] = {}
         self.calls: list[Call] = [("gravity", (self._gravity,), {})]
-        """What was given, call by call."""
+        """Calls of the methods of this builder, in order, which model files store."""
 
     @recorded
     def material(
         self, name: str, *, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, e: float = 0.0
     ) -> str:
-        """A material: friction mu [-], rolling, torsional friction mu_roll, mu_spin [m], restitution e [-].
+        """Add a material, and return its name.
 
-        Of two materials mu, mu_roll and mu_spin are the geometric means and e is the smaller, unless `pair`
-        says otherwise. "default" is there from the start and may be given anew, once.
+        mu        coefficient of friction [-]
+        mu_roll   coefficient of rolling friction [m]
+        mu_spin   coefficient of torsional friction [m]
+        e         coefficient of restitution [-]
+
+        A contact of two materials has the geometric mean of each of mu, mu_roll and mu_spin, and the smaller
+        e,
+        unless `pair` sets them. The material "default" exists from the start and may be redefined once.
         """
         new_name("material", name, self._given_materials)
         owner = f"material {name!r}"
@@ -84,8 +90,10 @@ class WorldBuilder:
         self, first: str, second: str, *, mu: float | None = None, mu_roll: float | None = None,
         mu_spin: float | None = None, e: float | None = None, law: NewtonImpact | None = None,
     ) -> None:  # fmt: skip
-        """Set the contact law of two materials (or of one with itself): coefficients, where None keeps the
-        default rule, or the whole `law`."""
+        """Set the contact law of two materials, or of a material with itself.
+
+        Give some coefficients (None keeps the default rule) or a complete `law`.
+        """
         owner = f"pair {first!r}, {second!r}"
         for name in (first, second):
             if name not in self._materials:
@@ -110,17 +118,20 @@ class WorldBuilder:
         centre: ArrayLike | None = None,
         material: str = "default", group: str = "default", fixed: bool = False, motion: Motion | None = None,
     ) -> str:  # fmt: skip
-        """A body: `position` [m] and `quaternion` (scalar first) place the frame of its shape, `velocity`
-        [m/s] is that of this frame's origin, `spin` [rad/s] is in the inertial frame.
+        """Add a body, and return its name.
 
-        Its centre of mass is the shape's centroid, or `centre` [m] in the shape's frame, which needs mass and
-        inertia to be given too: a loaded die, a top. Mass [kg] and inertia [kg m²] follow from the shape and
-        `density` [kg/m³], or from the shape and `mass`, or both are given: `inertia` about the centre of
-        mass in the axes of the shape's frame, 3 principal moments or a 3 x 3 matrix.
+        `position` [m] and `quaternion` (scalar first) define the initial pose of the frame of the shape.
+        `velocity` [m/s] is the velocity of the origin of this frame, `spin` [rad/s] the angular velocity in
+        the inertial frame.
 
-        fixed: it never moves. motion: it moves as prescribed, a function t -> (velocity, spin) of the origin
-        of its frame, such a constant pair, or an `Input` of both, six numbers; its pose is integrated from
-        `position` and `quaternion`.
+        Mass [kg] and inertia [kg m²] are computed from the shape and `density` [kg/m³], or from the shape and
+        `mass`, or both are given. `inertia` is about the centre of mass in the axes of the shape's frame: 3
+        principal moments or a 3 x 3 matrix. The centre of mass is the centroid of the shape, or `centre` [m]
+        in the shape's frame, which requires mass and inertia (for example of a loaded die).
+
+        fixed    whether the body never moves
+        motion   prescribed motion of the origin of the frame: a function t -> (velocity, spin), a constant
+                 pair, or an `Input` of six numbers; the pose is integrated from `position` and `quaternion`
         """
         new_name("body", name, self._bodies)
         owner = f"body {name!r}"
@@ -140,14 +151,14 @@ class WorldBuilder:
             self._check_driven(owner, kind, motion, bool(v.any() or w.any()), mass, inertia, centre)
             if motion is not None:
                 v, w = velocities(owner, motion, 0.0)
-            m, J, at = 0.0, STILL, placement.NO_POSITION
+            m, J, com = 0.0, STILL, placement.NO_POSITION
         else:
             kind = BodyKind.DYNAMIC
             m, J = placement.mass_and_inertia(owner, solid, density, mass, inertia)
-            at = placement.centre_of_mass(owner, solid, inertia, centre)
+            com = placement.centre_of_mass(owner, solid, inertia, centre)
         self._numbers[name] = len(self._bodies)
         self._bodies[name] = Placed(
-            kind, m, J, at, x, p, v, w, solid.parts,
+            kind, m, J, com, x, p, v, w, solid.parts,
             list(self._materials).index(material), self._group(owner, group), motion,
         )  # fmt: skip
         return name
@@ -161,17 +172,21 @@ class WorldBuilder:
         friction: float = 0.0, turn_friction: float = 0.0, e: float = 0.0,
         second_point: ArrayLike | None = None, collide: bool = False,
     ) -> str:  # fmt: skip
-        """A joint of body `first` to body `second`, or to the inertial frame where that is None.
+        """Add a joint of body `first` to body `second`, or to the inertial frame if that is None.
 
-        kind: fixed, ball, hinge, slider, cylindrical or distance; or a joint that has its point and axis
-        itself, such as `HingeJoint(point, axis)`. `point` [m] and `axis` are inertial, at the start, where
-        the coordinates of hinges [rad] and sliders [m] are zero; they grow as the first body turns about or
-        slides along the axis against the second. `limits` (lower, upper) are stops of that coordinate (None:
-        no stop) with restitution e, `friction` its dry friction [N m for a hinge, N for a slider]. A
-        cylindrical joint has those of sliding, and `turn_limits`, `turn_friction` of turning. A distance
-        joint holds the length from `point` to `second_point`, or between `limits` [m].
+        `kind` is fixed, ball, hinge, slider, cylindrical or distance, or a joint object with its own point
+        and axis, such as `HingeJoint(point, axis)`.
 
-        The two bodies do not touch each other unless `collide`.
+        `point` [m] and `axis` are in the inertial frame at the start. There the coordinates of hinges [rad]
+        and sliders [m] are zero; they increase as the first body turns about the axis, or slides along it,
+        relative to the second body.
+
+        `limits` (lower, upper) are stops of the coordinate with restitution `e`; None is no stop. `friction`
+        is the dry friction of the coordinate [N m for a hinge, N for a slider]. For a cylindrical joint these
+        apply to sliding, and `turn_limits` and `turn_friction` to turning. A distance joint keeps the
+        distance from `point` to `second_point` constant, or within `limits` [m].
+
+        Contacts between the two bodies are excluded unless `collide`. Return the name.
         """
         new_name("joint", name, self._joints)
         owner = f"joint {name!r}"
@@ -195,7 +210,7 @@ class WorldBuilder:
 
     @recorded
     def force(self, force: Force) -> str:
-        """A force beside gravity: a `Spring`, `Damper`, `Actuator` or `BodyForce`."""
+        """Add a force besides gravity: a `Spring`, `Damper`, `Actuator` or `BodyForce`. Return its name."""
         if not isinstance(force, Force):
             raise ModelError(f"{force!r} is not a force; known: Spring, Damper, Actuator, BodyForce")
         self._forces[new_name("force", force.name, self._forces)] = force
@@ -203,7 +218,8 @@ class WorldBuilder:
 
     @recorded
     def sensor(self, sensor: Sensing) -> str:
-        """A sensor: one of `SENSORS`, such as a `PositionSensor`, or a `Sensor` of your own."""
+        """Add a sensor: one of `SENSORS`, such as a `PositionSensor`, or a user-defined `Sensor`. Return its
+        name."""
         if not isinstance(sensor, Sensing):
             raise ModelError(f"{sensor!r} is not a sensor; known: {', '.join(SENSORS)}")
         self._sensors[new_name("sensor", sensor.name, self._sensors)] = sensor
@@ -211,7 +227,7 @@ class WorldBuilder:
 
     @recorded
     def apart(self, first: str, second: str) -> None:
-        """Two bodies that never touch each other."""
+        """Exclude contacts between two bodies."""
         i, j = self._number("apart", first), self._number("apart", second)
         if i == j:
             raise ModelError(f"apart: {first!r} is given twice; a body never touches itself")
@@ -219,11 +235,12 @@ class WorldBuilder:
 
     @recorded
     def apart_groups(self, first: str, second: str) -> None:
-        """Two groups of bodies that never touch each other; or one whose bodies do not, if given twice."""
+        """Exclude contacts between two groups of bodies, or within a group if it is given twice."""
         self._apart_groups.append((first, second))
 
     def build(self) -> World:
-        """The world as it stands, frozen; the builder may go on."""
+        """Return a frozen world of all that was added; the builder may be used further."""
+        # 1. Bodies, shapes, materials and joints.
         names, bodies = tuple(self._bodies), list(self._bodies.values())
         kind = np.array([body.kind for body in bodies], np.int64)
         dynamic = kind == BodyKind.DYNAMIC
@@ -252,8 +269,10 @@ class WorldBuilder:
             sensors=(),
             start=_start(bodies, centre),
         )
+        # 2. Forces, which refer to bodies and joints of the world, and inputs.
         forces = bound(world, self._forces.values())
         world = replace(world, forces=forces, inputs=declared_inputs(forces, world.motions))
+        # 3. Sensors; reading them at the start checks them.
         sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
         for sensor in sensors:
             sensor.read(Reading.at(world, world.start))
@@ -264,18 +283,20 @@ class WorldBuilder:
         self, owner: str, kind: BodyKind, motion: Motion | None, moving: bool, mass: Any, inertia: Any,
         centre: Any,
     ) -> None:  # fmt: skip
-        """A fixed or kinematic body answers to no force and has no velocity of its own."""
-        what = kind.name.lower()
+        """Raise a ModelError if a fixed or kinematic body has an initial velocity, mass, inertia or
+        centre."""
+        kind_name = kind.name.lower()
         if kind == BodyKind.FIXED and motion is not None:
             raise ModelError(f"{owner}: it is fixed and has a motion; give only one of them")
         if moving:
-            raise ModelError(f"{owner}: it is {what}; its velocity and spin cannot be given")
+            raise ModelError(f"{owner}: it is {kind_name}; its velocity and spin cannot be given")
         if mass is not None or inertia is not None:
-            raise ModelError(f"{owner}: it is {what}; its mass and inertia cannot be given")
+            raise ModelError(f"{owner}: it is {kind_name}; its mass and inertia cannot be given")
         if centre is not None:
-            raise ModelError(f"{owner}: it is {what}; its centre of mass cannot be given")
+            raise ModelError(f"{owner}: it is {kind_name}; its centre of mass cannot be given")
 
     def _group(self, owner: str, group: str) -> int:
+        """Return the index of a group, which is created if it is new."""
         if group not in self._groups:
             if len(self._groups) == GROUPS:
                 raise ModelError(
@@ -286,6 +307,7 @@ class WorldBuilder:
         return self._groups[group]
 
     def _number(self, owner: str, name: str) -> int:
+        """Return the index of a body."""
         if name not in self._numbers:
             raise ModelError(
                 f"{owner}: unknown body {name!r}; {alternatives(name, self._bodies, most=LISTED)}"
@@ -293,6 +315,7 @@ class WorldBuilder:
         return self._numbers[name]
 
     def _filters(self) -> Filters:
+        """Return the pairs of groups and of bodies whose contacts are excluded."""
         collide: BoolArray = np.ones((len(self._groups), len(self._groups)), np.bool_)
         for pair in self._apart_groups:
             for name in pair:
@@ -313,29 +336,31 @@ def _frozen(array: Any) -> Any:
 
 
 def _shapes(bodies: list[Placed], centre: Array) -> Shapes:
-    """A row per part, in the frames of the bodies, which stand in their centres of mass."""
+    """Return one row per shape part, in the frames of the bodies, whose origins are the centres of mass."""
     rows = [(i, *part) for i, body in enumerate(bodies) for part in body.parts]
-    whose = np.array([i for i, _, _, _ in rows], np.int64)
-    position = np.array([place for _, _, place, _ in rows]).reshape(-1, 3) - centre[whose]
+    body_of_row = np.array([i for i, _, _, _ in rows], np.int64)
+    position = np.array([place for _, _, place, _ in rows]).reshape(-1, 3) - centre[body_of_row]
     return Shapes(
         shape=tuple(shape for _, shape, _, _ in rows),
-        body=_frozen(whose),
+        body=_frozen(body_of_row),
         position=_frozen(position),
         quaternion=_frozen(np.array([turn for _, _, _, turn in rows]).reshape(-1, 4)),
-        material=_frozen(np.array([bodies[i].material for i in whose], np.int64)),
-        group=_frozen(np.array([bodies[i].group for i in whose], np.int64)),
+        material=_frozen(np.array([bodies[i].material for i in body_of_row], np.int64)),
+        group=_frozen(np.array([bodies[i].group for i in body_of_row], np.int64)),
     )
 
 
 def _motions(bodies: dict[str, Placed]) -> Motions:
     moved = [(i, name, b.motion) for i, (name, b) in enumerate(bodies.items()) if b.motion is not None]
     numbers = tuple(i for i, _, _ in moved)
-    return Motions(tuple(name for _, name, _ in moved), numbers, tuple(one for _, _, one in moved))
+    return Motions(tuple(name for _, name, _ in moved), numbers, tuple(motion for _, _, motion in moved))
 
 
 def _start(bodies: list[Placed], centre: Array) -> State:
-    """At t = 0: from the frames of the user to those in the centres of mass, x = x_user + R c, and
-    the velocity there, ẋ = ẋ_user + ω × R c; Ω = R'ω."""
+    """Return the state at t = 0 in terms of the centres of mass.
+
+    With c the centre of mass in the user's frame: x = x_user + R c, ẋ = ẋ_user + ω × R c, Ω = R'ω.
+    """
     q, v = np.zeros((len(bodies), 7)), np.zeros((len(bodies), 6))
     q[:, 3:] = np.array([body.quaternion for body in bodies]).reshape(-1, 4)
     R = matrices(q[:, 3:])

@@ -16,23 +16,24 @@ from stickslip.state import Array, ModelError
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A shape of a compound, and where it stands in it."""
+    """A shape of a compound, with its pose in the frame of the compound."""
 
     shape: Shape
-    """What it is."""
+    """The shape."""
     position: Array
-    """Of the origin of its frame, in the frame of the compound [m], shape (3,)."""
+    """Position of the origin of its frame in the frame of the compound [m], shape (3,)."""
     quaternion: Array
-    """Its orientation in the frame of the compound, scalar first [-], shape (4,)."""
+    """Orientation in the frame of the compound, scalar first [-], shape (4,)."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Compound:
     """Rigid union of shapes: `Compound((shape, position, quaternion), ...)`; the quaternion is optional.
 
-    Volume and inertia are sums over the parts, so that overlaps count more than once: give mass and inertia
-    if this matters. A part that is a compound is replaced by its parts. With an infinite part (a plane, a
-    height field) the compound is infinite.
+    Volume and inertia are sums over the parts, so that overlaps are counted more than once; give mass and
+    inertia of the body if this matters. A part that is a compound is replaced by its parts. A compound with
+    an
+    infinite part (a plane, a height field) is infinite.
 
     Example:
 
@@ -84,7 +85,8 @@ class Compound:
 
     @property
     def reach(self) -> float:
-        """Radius of the smallest ball around the balls of the parts [m]."""
+        """Radius of the smallest sphere about the origin that contains the bounding spheres of the parts
+        [m]."""
         return max(math.hypot(*part.position) + part.shape.reach for part in self.parts)
 
 

@@ -1,6 +1,7 @@
-"""Forces on bodies beside gravity: springs, dampers, actuators, and functions that users write.
+"""Forces on bodies besides gravity: springs, dampers, actuators, and user-defined functions.
 
-Users give them by the names of bodies and joints; `bound` turns them into arrays and functions of a world.
+Users define forces by the names of bodies and joints; `bound` converts them to arrays and functions of a
+world.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,14 +31,15 @@ if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 POTENTIAL, DAMPING, WORKING = 0, 1, 2
-"""Which part of F a force is in: energies are counted by it."""
+"""Rows of F in `Forces.add`: forces of a potential, dissipative forces, and all others; energies are summed
+separately for each."""
 Given = Any
-"""A constant, or a function of some arguments, taken by their names."""
+"""A constant, or a function of some arguments, which are matched by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """A force that is known by the names of what it acts on, until a world is there."""
+    """Base class of forces as users define them, by the names of bodies and joints."""
 
     name: str
 
@@ -54,26 +56,28 @@ class Spring(Force):
     """
 
     first: str
-    """A body."""
+    """First body."""
     second: str | None = None
-    """Another; None: `second_point` stands still in the inertial frame."""
+    """Second body; if None, `second_point` is fixed in the inertial frame."""
     _: KW_ONLY
     stiffness: float
-    """[N/m], >= 0."""
+    """Stiffness [N/m], >= 0."""
     length: float | None = None
-    """At rest [m], >= 0; by default that of the start."""
+    """Rest length [m], >= 0; by default the length at the start."""
     damping: float = 0.0
-    """[N s/m], >= 0."""
+    """Damping coefficient [N s/m], >= 0."""
     first_point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,); by default the centre of mass."""
+    """Point of the first body in the inertial frame at the start [m], shape (3,); by default its centre of
+    mass."""
     second_point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,); by default the centre of mass."""
+    """Point of the second body in the inertial frame at the start [m], shape (3,); by default its centre of
+    mass."""
 
 
 @dataclass(frozen=True, eq=False)
 class Damper(Force):
-    """Viscous force -linear (relative velocity) at a point of the first body and moment -angular (relative
-    angular velocity), against another body or the inertial frame.
+    """Viscous force -linear (relative velocity) at a point of the first body, and viscous moment -angular
+    (relative angular velocity), relative to a second body or the inertial frame.
 
     Example:
 
@@ -83,25 +87,27 @@ class Damper(Force):
     """
 
     first: str
-    """A body."""
+    """First body."""
     second: str | None = None
-    """Another; None: the inertial frame."""
+    """Second body; None is the inertial frame."""
     _: KW_ONLY
     linear: float = 0.0
-    """[N s/m], >= 0."""
+    """Coefficient of the force [N s/m], >= 0."""
     angular: float = 0.0
-    """[N m s], >= 0."""
+    """Coefficient of the moment [N m s], >= 0."""
     point: ArrayLike | None = None
-    """Point of the first body, inertial, at the start [m], shape (3,); by default its centre of mass."""
+    """Point of the first body in the inertial frame at the start [m], shape (3,); by default its centre of
+    mass."""
 
 
 @dataclass(frozen=True, eq=False)
 class Actuator(Force):
-    """Force [N] along the coordinate of a joint, or moment [N m] about it, on its first body and opposite on
-    its second.
+    """Force [N] along the axis of a joint, or moment [N m] about it, which acts on the first body of the
+    joint
+    and with opposite sign on the second.
 
     The effort is a number, a function of any of (t, position, velocity) of the coordinate, or an `Input`.
-    Angles lie between -π and π, or in the full turn around the middle of the stops.
+    Angles are between -π and π, or within half a turn of the middle of the stops.
 
     Example:
 
@@ -113,7 +119,7 @@ class Actuator(Force):
 
     joint: str
     effort: Given = field(default_factory=Input)
-    """Unless given, an input that is 0 until it is set."""
+    """Constant, function or `Input`; by default an input with value 0."""
     turn: bool = False
     """Whether the actuator turns a cylindrical joint instead of sliding it."""
 
@@ -137,60 +143,61 @@ class BodyForce(Force):
     force: Given = None
     moment: Given = None
     point: ArrayLike | None = None
-    """Point of application, inertial, at the start [m], shape (3,); by default the centre of mass."""
+    """Point of application in the inertial frame at the start [m], shape (3,); by default the centre of
+    mass."""
 
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """All springs of a world, as arrays."""
+    """Springs of a world as arrays."""
 
     names: tuple[str, ...]
     body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (ns, 2)."""
     point: Array
-    """In the frames of the bodies [m], shape (ns, 2, 3)."""
+    """End points in the frames of the bodies [m], shape (ns, 2, 3)."""
     stiffness: Array
-    """[N/m], shape (ns,)."""
+    """Stiffnesses [N/m], shape (ns,)."""
     length: Array
-    """At rest [m], shape (ns,)."""
+    """Rest lengths [m], shape (ns,)."""
     damping: Array
-    """[N s/m], shape (ns,)."""
+    """Damping coefficients [N s/m], shape (ns,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dampers:
-    """All dampers of a world, as arrays."""
+    """Dampers of a world as arrays."""
 
     names: tuple[str, ...]
     body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nd, 2)."""
     point: Array
-    """In the frame of the first body [m], shape (nd, 3)."""
+    """Points in the frame of the first body [m], shape (nd, 3)."""
     linear: Array
-    """[N s/m], shape (nd,)."""
+    """Coefficients of the forces [N s/m], shape (nd,)."""
     angular: Array
-    """[N m s], shape (nd,)."""
+    """Coefficients of the moments [N m s], shape (nd,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """All forces of a world beside gravity."""
+    """Forces of a world besides gravity."""
 
     springs: Springs | None = None
     dampers: Dampers | None = None
     written: tuple[JointEffort | WrittenForce, ...] = ()
-    """Actuators and users' functions."""
+    """Actuators and user-defined forces."""
     bodies: tuple[str, ...] = field(default=(), repr=False)
-    """Names of the bodies of the world, for errors."""
+    """Names of the bodies of the world, for error messages."""
     wrench: Array | None = None
-    """Constant force on the centre of mass and moment of each body, both inertial [N, N m], shape (n, 6);
-    `Parameters` set it."""
+    """Constant force on the centre of mass and constant moment of each body, both in the inertial frame
+    [N, N m], shape (n, 6); set by `Parameters`."""
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
         """Add forces (inertial frame [N]) and moments (body frame [N m]) to F, shape (3, n, 6).
 
-        F[POTENTIAL] has those of a potential, F[DAMPING] those that only take energy, F[WORKING] the others.
-        A number that is not finite is a ModelError that names the force, the body and t.
+        F[POTENTIAL] receives forces of a potential, F[DAMPING] dissipative forces, F[WORKING] all others.
+        Raise a ModelError that names force, body and t for a non-finite value.
         """
         q, v = read_only(q), read_only(v)
         if self.springs is not None:
@@ -212,12 +219,12 @@ class Forces:
 
     @cached_property
     def actuators(self) -> Actuators | None:
-        """Those among `written`, as arrays; None without any."""
+        """Actuators among `written` as arrays; None if there are none."""
         return Actuators.of(self.written)
 
     @cached_property
     def arrays(self) -> ForceArrays:
-        """Springs, dampers and constant forces on bodies, as kernels take them."""
+        """Springs, dampers and constant forces on bodies as arrays for kernels."""
         s, d = self.springs or Springs(*columns([], (2,), (2, 3), (), (), ())), self.dampers
         d = d or Dampers(*columns([], (2,), (3,), (), ()))
         pushes = [
@@ -234,8 +241,9 @@ class Forces:
         )
 
     def with_values(self, values: Mapping[int, Array]) -> "Forces":
-        """The same with other values of inputs, by numbers in `written` [N, N m]; the rest is shared."""
-        written, rows, made = list(self.written), self._rows, changed(self)
+        """Return a copy with other values of inputs, by index in `written` [N, N m]; other data are
+        shared."""
+        written, rows, copied = list(self.written), self._rows, changed(self)
         actuators, arrays = self.actuators, self.arrays
         effort: Array | None = None
         wrench: Array | None = None
@@ -248,16 +256,16 @@ class Forces:
             elif (constant := one.constant) is not None:
                 wrench = arrays.pushes.wrench.copy() if wrench is None else wrench
                 wrench[rows[k]] = constant
-        made.__dict__["written"] = tuple(written)
+        copied.__dict__["written"] = tuple(written)
         if effort is not None:
-            made.__dict__["actuators"] = changed(actuators, constant=effort)
+            copied.__dict__["actuators"] = changed(actuators, constant=effort)
         if wrench is not None:
-            made.__dict__["arrays"] = arrays._replace(pushes=arrays.pushes._replace(wrench=wrench))
-        return made
+            copied.__dict__["arrays"] = arrays._replace(pushes=arrays.pushes._replace(wrench=wrench))
+        return copied
 
     @cached_property
     def _rows(self) -> tuple[int, ...]:
-        """Of each of `written` its row among the actuators, the constant forces or the functions."""
+        """Index of each of `written` among the actuators, the constant forces or the functions."""
         groups = [
             "actuator" if isinstance(one, JointEffort) else "function" if one.constant is None else "push"
             for one in self.written
@@ -266,13 +274,13 @@ class Forces:
 
     @property
     def need_python(self) -> bool:
-        """Whether some are functions."""
+        """Whether any force is a Python function."""
         return any(
             (one.effort if isinstance(one, JointEffort) else one).constant is None for one in self.written
         )
 
     def potential(self, t: float, q: Array) -> float:
-        """Of all springs [J]; without gravity's."""
+        """Potential energy of all springs [J]; excludes gravity."""
         return 0.0 if self.springs is None else float(spring_potential(self.arrays.springs, q))
 
     def __len__(self) -> int:
@@ -291,12 +299,12 @@ class Forces:
         return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
 
     def _not_finite(self, kind: str, name: str, sides: IntArray, t: float) -> ModelError:
-        whose = " and ".join(repr(self.bodies[side]) for side in sides if side >= 0)
-        return ModelError(f"{kind} {name!r} on body {whose} is not finite at t = {t:.9g} s")
+        bodies = " and ".join(repr(self.bodies[side]) for side in sides if side >= 0)
+        return ModelError(f"{kind} {name!r} on body {bodies} is not finite at t = {t:.9g} s")
 
 
 def bound(world: "World", forces: Iterable[Force]) -> Forces:
-    """The forces of a world, everything checked."""
+    """Check the forces, and return them bound to the bodies and joints of a world."""
     springs: list[tuple[Any, ...]] = []
     dampers: list[tuple[Any, ...]] = []
     written: list[JointEffort | WrittenForce] = []

@@ -1,7 +1,8 @@
-"""What users give, looked at once; errors name owner and field.
+"""Checks of the arguments of users; error messages name owner and field.
 
-Numbers are real, finite and of the right shape; names are new; functions take arguments that are known; axes,
-quaternions and directions have a length.
+Numbers must be real, finite and of the right shape; names new; arguments of functions known; axes,
+quaternions
+and directions nonzero.
 """
 
 import math
@@ -20,38 +21,38 @@ from stickslip.state import Array, ModelError, kept
 
 Function = Callable[..., Any]
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
-"""A verb of a builder as it was called: its name, arguments by position and by name."""
+"""Call of a method of a builder: its name, positional and keyword arguments."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a world was made of."""
+    """Record of how a world was built."""
 
     calls: tuple[Call, ...]
-    """Of the verbs of its builder, in their order."""
+    """Calls of the methods of its builder, in order."""
     built: dict[str, Any]
-    """The fields of the world as it was built, by name; they are others where it was changed since."""
+    """Fields of the world as built, by name; the world was modified since if its fields differ."""
 
 
 def recorded(verb: Callable[P, R]) -> Callable[P, R]:
-    """A verb of a builder whose calls, once they were good, are kept in its list `calls`."""
+    """Decorator for methods of builders: append each successful call to the builder's list `calls`."""
     name = verb.__name__
 
     @wraps(verb)
-    def called_and_kept(*given: P.args, **named: P.kwargs) -> R:
-        found = verb(*given, **named)
-        builder: Any = given[0]
-        by_name = {key: kept(value) for key, value in named.items()}
-        builder.calls.append((name, tuple(kept(value) for value in given[1:]), by_name))
-        return found
+    def called_and_kept(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = verb(*args, **kwargs)
+        builder: Any = args[0]
+        by_name = {key: kept(value) for key, value in kwargs.items()}
+        builder.calls.append((name, tuple(kept(value) for value in args[1:]), by_name))
+        return result
 
     return called_and_kept
 
 
 def numbers(owner: str, field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
-    """`value` as a read-only float64 array of its own, finite and of `shape` (None: any length)."""
+    """Return `value` as a new read-only float64 array, finite and of `shape` (None: any length)."""
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "iuf" or np.ma.isMaskedArray(value):
@@ -77,7 +78,7 @@ def numbers(owner: str, field: str, value: ArrayLike, shape: tuple[int | None, .
 
 
 def positive(owner: str, field: str, value: ArrayLike) -> float:
-    """`value` as one number above zero."""
+    """Return `value` as one number > 0."""
     number = float(numbers(owner, field, value, ()))
     if number <= 0.0:
         raise ModelError(f"{owner}: {field} is {number}; it must be positive")
@@ -85,7 +86,7 @@ def positive(owner: str, field: str, value: ArrayLike) -> float:
 
 
 def positives(owner: str, field: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    """`value` as `count` numbers above zero."""
+    """Return `value` as `count` numbers > 0."""
     array = numbers(owner, field, value, (count,))
     if (array <= 0.0).any():
         at = int(np.argmax(array <= 0.0))
@@ -94,7 +95,7 @@ def positives(owner: str, field: str, value: ArrayLike, count: int) -> tuple[flo
 
 
 def not_negative(owner: str, field: str, value: ArrayLike) -> float:
-    """`value` as one number from zero."""
+    """Return `value` as one number >= 0."""
     number = float(numbers(owner, field, value, ()))
     if number < 0.0:
         raise ModelError(f"{owner}: {field} is {number:g}; it cannot be negative")
@@ -107,46 +108,49 @@ def _shown(value: object) -> str:
 
 
 def columns(rows: list[tuple[Any, ...]], *shapes: tuple[int, ...], whole: int = 1) -> list[Any]:
-    """Names, then an array of each column of `rows`, frozen: the first `whole` of them of whole numbers."""
-    found: list[Any] = [tuple(row[0] for row in rows)]
+    """Transpose a list of rows: return the names, then one read-only array per further column.
+
+    The first `whole` arrays have integers.
+    """
+    arrays: list[Any] = [tuple(row[0] for row in rows)]
     for k, shape in enumerate(shapes, start=1):
         column: Any = np.array([row[k] for row in rows], np.int64 if k <= whole else np.float64)
         column = column.reshape(len(rows), *shape)
         column.flags.writeable = False
-        found.append(column)
-    return found
+        arrays.append(column)
+    return arrays
 
 
-def new_name(what: str, name: Any, taken: Container[str]) -> str:
-    """A name that is not taken."""
+def new_name(kind: str, name: Any, taken: Container[str]) -> str:
+    """Return `name`; raise a ModelError if it is not a non-empty text or is in `taken`."""
     if not isinstance(name, str) or not name:
-        raise ModelError(f"the name of a {what} is {name!r}; it must be non-empty text")
+        raise ModelError(f"the name of a {kind} is {name!r}; it must be non-empty text")
     if name in taken:
-        raise ModelError(f"the name of {what} {name!r} is used twice; names must be unique")
+        raise ModelError(f"the name of {kind} {name!r} is used twice; names must be unique")
     return name
 
 
 def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) -> Function:
-    """`given`, which names some of `arguments`, as a function of all of them by position."""
+    """Return `given`, whose parameters are some of `arguments`, as a function of all of them by position."""
     try:
         parameters = list(signature(getattr(given, "py_func", given)).parameters.values())
     except (TypeError, ValueError):
         raise ModelError(
             f"{owner}: the signature of {field} cannot be inspected; wrap it in a lambda"
         ) from None
-    wanted = [
+    required = [
         p.replace(name=current(f"argument of {field}", p.name, ARGUMENTS))
         if ARGUMENTS.get(p.name) in arguments
         else p
         for p in parameters
         if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD
     ]
-    if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in wanted):
+    if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in required):
         raise ModelError(
-            f"{owner}: {field} takes ({', '.join(str(p) for p in wanted)});"
+            f"{owner}: {field} takes ({', '.join(str(p) for p in required)});"
             f" it may take any of ({', '.join(arguments)}), by position"
         )
-    places = tuple(arguments.index(p.name) for p in wanted)
+    places = tuple(arguments.index(p.name) for p in required)
     if places == tuple(range(len(arguments))):
         return given
     return lambda *every: given(*(every[place] for place in places))
@@ -155,12 +159,13 @@ def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) 
 def value_of(
     owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: float, shape: tuple[int, ...]
 ) -> Array:
-    """f at those arguments, finite and of that shape; its own exceptions are told whose they are."""
+    """Return f(*arguments), checked to be finite and of that shape; errors of f get a note with owner and
+    t."""
     return numbers(f"{owner} at t = {t:.9g} s", field, called(owner, field, f, arguments, t), shape)
 
 
 def called(owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: float) -> Any:
-    """What f returns, unlooked at; its own exceptions are told whose they are."""
+    """Return f(*arguments), unchecked; errors of f get a note with owner, field and t."""
     try:
         return f(*arguments)
     except ModelError:
@@ -182,22 +187,22 @@ def rotation(axis: ArrayLike, angle: float) -> Array:
 
 
 def direction(owner: str, field: str, value: ArrayLike) -> Array:
-    """The unit vector along three numbers that are not all zero [-], shape (3,)."""
-    found = numbers(owner, field, value, (3,))
-    largest = float(np.abs(found).max())
+    """Return the unit vector along a nonzero vector [-], shape (3,)."""
+    vector = numbers(owner, field, value, (3,))
+    largest = float(np.abs(vector).max())
     if largest == 0.0:
         raise ModelError(f"{owner}: {field} is zero, which has no direction")
-    scaled = found / largest
+    scaled = vector / largest
     return scaled / np.sqrt(scaled @ scaled)
 
 
 def unit_quaternion(owner: str, value: ArrayLike) -> Array:
-    """`value` scaled to length 1 [-], shape (4,); zero and what is not finite belong to no orientation."""
+    """Return `value` scaled to length 1 [-], shape (4,); raise a ModelError if it is zero or not finite."""
     given = numbers(owner, "quaternion", value, (4,))
     if not given.any():
         raise ModelError(f"{owner}: quaternion is zero; (1, 0, 0, 0) is the identity")
     if abs(math.hypot(*given) - 1.0) <= 4e-16:
-        return given  # rounding is not scaled away, so that scaling twice changes nothing
+        return given  # unit up to rounding: unchanged, so that the function is idempotent
     unit = given / np.abs(given).max()
     unit /= math.hypot(*unit)
     unit.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Ground given by heights over a rectangle."""
+"""Terrain as a grid of heights over a rectangle."""
 
 import math
 from dataclasses import InitVar, dataclass
@@ -11,15 +11,15 @@ from stickslip.mechanics.shapes import Endless
 from stickslip.state import Array, BoolArray, ModelError
 
 TALLEST = 1e60
-"""Largest height [m]: differences and products of heights are numbers of the machine."""
+"""Largest height [m], for which differences and products of heights are finite in double precision."""
 MARKERS = (
     -999.0, -9999.0, -99999.0, -999999.0, 9999.0, 99999.0, 32767.0, -32767.0, -32768.0, 65535.0, 2147483647.0,
     -2147483648.0, 4294967295.0,
 )  # fmt: skip
-"""Numbers that raster files write where nothing was measured: ESRI grids, 16-bit and 32-bit integers."""
+"""Usual NoData values of raster files: ESRI grids, 16-bit and 32-bit integers."""
 HUGE = 1e19
-"""Heights beyond this are no ground: NetCDF writes 1e20 or 9.97e36 for the same, GMT 1e30, GDAL and ESRI the
-largest single-precision number [m]."""
+"""Height above which a value is taken for NoData [m]: NetCDF writes 1e20 or 9.97e36, GMT 1e30, GDAL and ESRI
+the largest single-precision number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class HeightField(Endless):
 
     `heights[i, j]` is the height [m] at `x[i]`, `y[j]`; both are evenly spaced up to the edges of the
     rectangle. Missing heights (NaN, masked entries, the NoData value of a raster file) are errors unless
-    `fill` [m] gives a height for them; `nodata` is the value that marks them.
+    `fill` [m] defines a height for them; `nodata` is the value that marks them.
 
     Example:
 
@@ -38,7 +38,7 @@ class HeightField(Endless):
     """
 
     heights: Array
-    """z of the surface [m], shape (nx, ny), at least 2 x 2."""
+    """Heights z of the surface [m], shape (nx, ny), at least 2 x 2."""
     size: tuple[float, float]
     """Lengths of the rectangle along x and y [m]."""
     nodata: InitVar[float | None] = None
@@ -68,8 +68,10 @@ class HeightField(Endless):
         return np.linspace(-0.5 * self.size[1], 0.5 * self.size[1], self.heights.shape[1])
 
     def surface(self, x: Array, y: Array) -> Array:
-        """Height of the ground at places x, y of its frame, bilinear between the points of the grid [m], in
-        their shape; places beside the rectangle count as on its edge."""
+        """Return the height at points x, y of its frame, bilinear between grid points [m], same shape as x.
+
+        Points outside the rectangle have the height of the nearest point of its edge.
+        """
         nx, ny = self.heights.shape
         a = np.clip((x / self.size[0] + 0.5) * (nx - 1), 0.0, nx - 1)
         c = np.clip((y / self.size[1] + 0.5) * (ny - 1), 0.0, ny - 1)
@@ -82,30 +84,31 @@ class HeightField(Endless):
 
 
 def _measured(heights: Any, nodata: float | None, fill: float | None) -> Any:
-    """The heights with places that were not measured filled; refused by number and place without `fill`."""
-    given = np.ma.getdata(heights) if np.ma.isMaskedArray(heights) else heights
+    """Return the heights with missing ones replaced by `fill`; raise a ModelError if there is no `fill`."""
+    data = np.ma.getdata(heights) if np.ma.isMaskedArray(heights) else heights
     try:
-        values = np.asarray(given, float)
+        values = np.asarray(data, float)
     except (TypeError, ValueError):
-        return heights  # `numbers` says what is wrong
+        return heights  # `numbers` raises the error
     masked = np.ma.getmaskarray(heights) if np.ma.isMaskedArray(heights) else np.zeros(values.shape, bool)
-    empty, what = masked | np.isnan(values), "masked or NaN"
+    empty, kind = masked | np.isnan(values), "masked or NaN"
     if nodata is not None:
         if not (isinstance(nodata, float) and math.isnan(nodata)):
             empty = empty | (values == float(numbers("HeightField", "nodata", nodata, ())))
-        what = f"the NoData value {nodata:g}, masked or NaN"
+        kind = f"the NoData value {nodata:g}, masked or NaN"
     if not empty.any():
         return values
     if fill is None:
         raise ModelError(
-            f"HeightField: {int(empty.sum())} of {values.size} heights are {what}, the first at"
+            f"HeightField: {int(empty.sum())} of {values.size} heights are {kind}, the first at"
             f" heights{_first(empty)}; crop the terrain, fill them in, or give a height for all: fill=0.0"
         )
     return np.where(empty, float(numbers("HeightField", "fill", fill, ())), values)
 
 
 def _refuse_markers(heights: Array) -> None:
-    """Refuse heights that are a usual NoData value, and farther from all others than those are apart."""
+    """Raise a ModelError for heights that look like NoData: a usual NoData value, and farther from all other
+    heights than their range."""
     odd = np.isin(heights, MARKERS) | (np.abs(heights) > HUGE)
     if not odd.any() or odd.all():
         return

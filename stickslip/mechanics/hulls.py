@@ -1,4 +1,4 @@
-"""Convex hulls of points: their vertices and triangles, and volume and inertia exactly from these."""
+"""Convex hulls of points: vertices, triangles, and their exact volume and inertia."""
 
 from dataclasses import InitVar, dataclass, field
 from typing import Any, Protocol
@@ -14,26 +14,26 @@ from stickslip.mechanics.shapes import check_moments
 from stickslip.state import Array, IntArray, ModelError
 
 FLAT = 1e-9
-"""Least ratio of thickness to width of a hull: what is thinner has no volume but that of rounding."""
+"""Smallest ratio of thickness to width of a hull [-]; the volume of thinner ones is rounding. Heuristic."""
 DENT = 1e-6
-"""Mean depth of the dents of a mesh, over its width, up to which it is convex: corners in single precision,
-as binary STL has them, leave a few 1e-8."""
+"""Mean depth of dents, relative to the width, up to which a mesh counts as convex [-]. Vertices in single
+precision, as in binary STL, cause a few 1e-8."""
 
 
 class HasPoints(Protocol):
-    """A mesh, or anything else that has points; its `triangles`, if it has some, are its surface."""
+    """A mesh, or another object with points; its `triangles`, if present, are its surface."""
 
     @property
     def points(self) -> Array:
-        """[m], shape (m, 3)."""
+        """Points [m], shape (m, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull:
     """Convex hull of points: an array [m], shape (m, 3), or a mesh.
 
-    hull   accept a mesh that is not convex or not closed, and use its hull. Without it such a mesh is an
-           error, because its hull is another body
+    hull   use the hull of a mesh that is not convex or not closed. By default such a mesh is an error,
+           because its hull is a different body
 
     Example:
 
@@ -45,27 +45,28 @@ class ConvexHull:
     points: InitVar[ArrayLike | HasPoints]
     hull: InitVar[bool] = False
     vertices: Array = field(init=False)
-    """The points that are its corners [m], shape (nv, 3)."""
+    """Vertices of the hull [m], shape (nv, 3)."""
     triangles: IntArray = field(init=False)
-    """Rows of `vertices`, counter-clockwise seen from outside [-], shape (nt, 3)."""
+    """Triangles as rows of `vertices`, counter-clockwise seen from outside [-], shape (nt, 3)."""
     volume: float = field(init=False)
-    """[m³]."""
+    """Volume [m³]."""
     centroid: Array = field(init=False)
     """Centre of volume [m], shape (3,)."""
     inertia: Array = field(init=False)
-    """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
+    """Inertia about the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
     reach: float = field(init=False)
     """Distance of the farthest vertex from the origin [m]."""
     given: Array = field(init=False, repr=False)
-    """The points that it was made of [m], shape (m, 3)."""
+    """Points of which the hull was computed [m], shape (m, 3)."""
 
     def __post_init__(self, points: ArrayLike | HasPoints, hull: bool) -> None:
         cloud: Any = points
         given = numbers("ConvexHull", "points", getattr(cloud, "points", cloud), (None, 3))
-        # Qhull's tolerances and the sums below are for numbers about 1, whatever the units: centre and scale.
+        # 1. Centre and scale: Qhull's tolerances and the sums below assume coordinates of order 1.
         middle, width = _extent(given)
         scaled = (given - middle) / width
         _refuse_flat(scaled)
+        # 2. Hull, volume and moments.
         corners, triangles = _hull(scaled)
         volume, centroid, second = _moments(scaled[corners], triangles)
         surface = getattr(cloud, "triangles", None)
@@ -97,7 +98,7 @@ class ConvexHull:
 
 
 def _extent(points: Array) -> tuple[Array, np.float64]:
-    """Middle of the box about the points [m], shape (3,), and its longest edge [m]."""
+    """Return the middle of the bounding box of the points [m], shape (3,), and its longest edge [m]."""
     if len(points) < 4:
         raise ModelError(f"ConvexHull: {len(points)} points; a body needs at least 4")
     low, high = points.min(axis=0), points.max(axis=0)
@@ -114,18 +115,18 @@ def _extent(points: Array) -> tuple[Array, np.float64]:
 
 
 def _refuse_flat(points: Array) -> None:
-    """Points on a line or in a plane have no volume: the singular values of their cloud say so."""
+    """Raise a ModelError for points on a line or in a plane, by the singular values of their coordinates."""
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) / np.sqrt(len(points))
-    for count, what in ((1, "on a line"), (2, "in a plane")):
+    for count, where in ((1, "on a line"), (2, "in a plane")):
         if spread[count] <= FLAT * spread[0]:
             raise ModelError(
-                f"ConvexHull: all {len(points)} points lie {what}, or within {FLAT:g} of their extent of it, "
-                "so they have no volume; give a solid, or a Cuboid of some thickness"
+                f"ConvexHull: all {len(points)} points lie {where}, or within {FLAT:g} of their extent of it,"
+                " so they have no volume; give a solid, or a Cuboid of some thickness"
             )
 
 
 def _hull(points: Array) -> tuple[IntArray, IntArray]:
-    """Rows of the points that are corners, and triangles of these, oriented outwards."""
+    """Return the indices of the vertices, and triangles of these, oriented outwards."""
     try:
         hull = Quickhull(points)
     except QhullError as error:
@@ -142,12 +143,14 @@ def _hull(points: Array) -> tuple[IntArray, IntArray]:
 def _refuse_dents(
     points: Array, surface: IntArray, vertices: Array, triangles: IntArray, volume: float, width: float
 ) -> None:
-    """Refuse a surface that is not that of its hull.
+    """Raise a ModelError for a surface that is not the surface of its hull.
 
-    Seen from a point c inside the hull, the surface of a convex body is met once in every direction, and the
-    tetrahedra (c, a, b, d) over its triangles fill the hull: Σ |det| / 6 = volume of the hull. Dents and
-    holes leave some of it out, folds count it twice. Neither the order of corners nor shared points matter.
-    points, vertices and volume are in units of `width` [m].
+    From a point c inside the hull, each ray meets the surface of a convex body once, and the tetrahedra
+    (c, a, b, d) over its triangles fill the hull: Σ |det| / 6 = volume of the hull. Dents and holes leave
+    gaps,
+    folds are counted twice. The order of vertices and shared vertices do not matter. points, vertices and
+    volume
+    are in units of `width` [m].
     """
     c = vertices.mean(axis=0)
     once = np.unique(np.sort(surface, axis=1), axis=0)
@@ -159,24 +162,25 @@ def _refuse_dents(
     hull = f"the hull of its points has {volume * width**3:.6g} m³"
     open_edges, turned = _edges(surface)
     if open_edges:
-        what = (
+        fault = (
             f"it is open ({open_edges} edges belong to an odd number of triangles), so it encloses no volume"
         )
     elif turned:
-        what = (
+        fault = (
             f"it is not convex; {turned} edges have neighbours of opposite order, so its volume is not known"
         )
     else:
         enclosed = abs(float(np.linalg.det((points - c)[surface]).sum())) / 6.0 * width**3
-        what = f"it is not convex: it encloses {enclosed:.6g} m³"
+        fault = f"it is not convex: it encloses {enclosed:.6g} m³"
     raise ModelError(
-        f"ConvexHull: the mesh of {len(surface)} triangles is not the surface of a convex body: {what}, and"
+        f"ConvexHull: the mesh of {len(surface)} triangles is not the surface of a convex body: {fault}, and"
         f" {hull}. Give a Compound of convex parts, or take the hull instead: ConvexHull(mesh, hull=True)"
     )
 
 
 def _edges(surface: IntArray) -> tuple[int, int]:
-    """How many edges have an odd number of triangles, and how many are not passed alike both ways."""
+    """Return the number of edges with an odd number of triangles, and of other edges that are not traversed
+    equally often in both directions."""
     ways = np.concatenate([surface[:, [0, 1]], surface[:, [1, 2]], surface[:, [2, 0]]])
     forward = ways[:, 0] < ways[:, 1]
     _, edge = np.unique(np.sort(ways, axis=1), axis=0, return_inverse=True)
@@ -187,9 +191,10 @@ def _edges(surface: IntArray) -> tuple[int, int]:
 
 
 def _moments(vertices: Array, triangles: IntArray) -> tuple[float, Array, Array]:
-    """Volume, centroid, and second moments about it: sums over tetrahedra from a point inside.
+    """Return volume, centroid, and second moments about it, as sums over tetrahedra from an inner point.
 
-    Of a tetrahedron (0, a, b, c): ∫ dV = d/6, ∫ x dV = d/24 s, ∫ x x' dV = d/120 (s s' + a a' + b b' + c c'),
+    For a tetrahedron (0, a, b, c): ∫ dV = d/6, ∫ x dV = d/24 s, ∫ x x' dV = d/120 (s s' + a a' + b b' + c
+    c'),
     with d = a · (b × c) and s = a + b + c.
     """
     inside = vertices.mean(axis=0)

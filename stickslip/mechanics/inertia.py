@@ -1,4 +1,4 @@
-"""Inertia: what moments of volume say of it, and whether one that is given can belong to a body."""
+"""Inertia tensors: computation from second moments, and checks of given ones."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,16 +7,19 @@ from stickslip.mechanics.given import numbers
 from stickslip.state import Array, ModelError
 
 SLACK = 1e-6
-"""Relative error that symmetry and the triangle inequality may have: numbers of seven printed digits pass."""
+"""Relative tolerance of symmetry and of the triangle inequality [-]; accepts numbers with seven printed
+digits."""
 THINNEST = 1e-14
-"""Least ratio of principal moments; below it, rounding decides whether a matrix is positive definite."""
+"""Smallest ratio of principal moments [-]; below it, rounding decides whether a matrix is positive
+definite."""
 
 
 def check_inertia(owner: str, inertia: ArrayLike) -> Array:
-    """`inertia` [kg m²], shape (3, 3), exactly symmetric, if mass can have it; else a ModelError.
+    """Return `inertia` [kg m²], shape (3, 3), exactly symmetric; raise a ModelError if no body can have it.
 
-    Three numbers are moments about the axes. For masses dm at (x, y, z), J_xx + J_yy - J_zz = 2 ∫ z² dm:
-    no principal moment is more than the sum of the other two, and thin plates have equality.
+    Three numbers are moments about the axes. For masses dm at (x, y, z), J_xx + J_yy - J_zz = 2 ∫ z² dm, so
+    that
+    no principal moment exceeds the sum of the other two; thin plates have equality.
     """
     if np.shape(np.asarray(inertia, dtype=object)) == (3,):
         J = np.diag(numbers(owner, "inertia", inertia, (3,)))
@@ -48,12 +51,14 @@ def check_inertia(owner: str, inertia: ArrayLike) -> Array:
 
 
 def from_second_moments(C: Array) -> Array:
-    """J = tr(C) I - C [kg m²], shape (3, 3), of the second moments C = ∫ x x' dm."""
+    """Return J = tr(C) I - C [kg m²], shape (3, 3), for the second moments C = ∫ x x' dm."""
     return np.trace(C) * np.eye(3) - C
 
 
 def about_point(inertia: Array, mass: float, offset: Array) -> Array:
-    """Parallel axes: `inertia` about the centre of mass seen from a point `offset` away [kg m²], (3, 3)."""
+    """Parallel-axis theorem: return `inertia` about a point at `offset` from the centre of mass [kg m²],
+    shape
+    (3, 3)."""
     return inertia + mass * ((offset @ offset) * np.eye(3) - np.outer(offset, offset))
 
 

@@ -1,8 +1,9 @@
-"""Inputs of a world: numbers that may be set between two steps, and what they are unless set.
+"""Inputs of a world: values that may be set between steps.
 
-A world declares them where a constant could stand: `Input(default)` as the effort of an actuator, the force
-or moment of a `BodyForce`, the motion of a kinematic body. In every world an input is a constant, its default
-at first; `with_inputs` gives the world with other values.
+`Input(default)` is given in place of a constant: as the effort of an actuator, the force or moment of a
+`BodyForce`, or the motion of a kinematic body. In a given world an input is a constant, initially its
+default;
+`with_inputs` returns the world with other values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +44,7 @@ class Input:
     """Value until it is set [unit of the field], shape of the field; None: 0."""
 
     def value(self, owner: str, field: str, shape: tuple[int, ...]) -> Array:
-        """The default, of that shape and finite."""
+        """Return the default value, checked for its shape."""
         return numbers(owner, field, np.zeros(shape) if self.default is None else self.default, shape)
 
 
@@ -56,8 +57,9 @@ class DeclaredInput:
     unit: str
     """Units of the numbers, in their order."""
     default: Array
-    """Value until it is set [`unit`], shape () of an actuator, (3,) or (6,) of a force, (6,) of a motion:
-    velocity and spin, inertial."""
+    """Default value [`unit`], shape () for an actuator, (3,) or (6,) for a force, (6,) for a motion: velocity
+    and
+    spin in the inertial frame."""
     force: int = -1
     """Number of its force in `Forces.written`; -1: it is a motion."""
     motion: int = -1
@@ -65,7 +67,7 @@ class DeclaredInput:
 
 
 def declared_inputs(forces: "Forces", motions: "Motions") -> dict[str, DeclaredInput]:
-    """The inputs of a world by name, of forces in their order and then of motions."""
+    """Return the inputs of a world by name: those of forces in order, then those of motions."""
     found: dict[str, DeclaredInput] = {}
     for one in _declared(forces, motions):
         if one.name in found:
@@ -91,27 +93,29 @@ def _declared(forces: "Forces", motions: "Motions") -> Iterable[DeclaredInput]:
 
 
 def with_inputs(world: "World", values: Mapping[str, ArrayLike]) -> "World":
-    """The world with these values of its inputs, by name; those that are not named stay."""
+    """Return the world with these values of inputs, by name; other inputs are unchanged."""
     forces: dict[int, Array] = {}
     motions: dict[int, Array] = {}
     for name, given in values.items():
-        found = world.inputs.get(name)
-        if found is None:
+        declared = world.inputs.get(name)
+        if declared is None:
             known = alternatives(name, world.inputs, most=LISTED) if world.inputs else "this world has none"
             raise UnknownNameError(f"unknown input {name!r}; {known}")
-        value = numbers(f"input {name!r}", "its value", given, found.default.shape)
-        (forces if found.force >= 0 else motions)[max(found.force, found.motion)] = value
-    made = changed(world)
+        value = numbers(f"input {name!r}", "its value", given, declared.default.shape)
+        (forces if declared.force >= 0 else motions)[max(declared.force, declared.motion)] = value
+    copied = changed(world)
     if forces:
-        made.__dict__["forces"] = world.forces.with_values(forces)
+        copied.__dict__["forces"] = world.forces.with_values(forces)
     if motions:
-        made.__dict__["motions"] = world.motions.with_values(motions)
-    return made
+        copied.__dict__["motions"] = world.motions.with_values(motions)
+    return copied
 
 
 def changed(value: T, **fields: Any) -> T:
-    """A copy of a frozen dataclass with other values of some fields, which are not looked at again; what it
-    made of them and keeps is copied with it."""
-    made = object.__new__(type(value))
-    made.__dict__.update(value.__dict__, **fields)
-    return made
+    """Return a copy of a frozen dataclass with other values of some fields, without checks.
+
+    Cached properties are copied too.
+    """
+    copied = object.__new__(type(value))
+    copied.__dict__.update(value.__dict__, **fields)
+    return copied

@@ -1,7 +1,8 @@
-"""Materials by pairs: the law of each, by the combination rule or as a user gives it.
+"""Contact laws of pairs of materials, by the combination rule or as given by users.
 
-The table of coefficients is what detection hands to the kernels of steps; `World.law` has a pair of it as the
-law of `laws.py` that it is.
+Detection passes the table of coefficients to the kernels of steps; `World.law` returns an entry of it as a
+law of
+`laws.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -16,11 +17,11 @@ from stickslip.state import Array, IntArray, ModelError
 
 @dataclass(frozen=True, eq=False)
 class Materials:
-    """What every pair of materials does when it touches: the law of each pair, by its coefficients."""
+    """Materials and the coefficients of the contact law of each pair."""
 
     names: tuple[str, ...]
     law: Array
-    """mu, mu_roll, mu_spin, e of all pairs, symmetric [-, m, m, -], shape (nm, nm, 4)."""
+    """Coefficients mu, mu_roll, mu_spin, e of all pairs, symmetric [-, m, m, -], shape (nm, nm, 4)."""
 
     @property
     def mu(self) -> Array:
@@ -48,7 +49,7 @@ class Materials:
         return np.stack(np.triu_indices(len(self.names)), axis=1).astype(np.int64)
 
     def with_laws(self, coefficients: Array) -> "Materials":
-        """The same materials with other laws: as `law`, of all `pairs` [-, m, m, -], shape (pairs, 4)."""
+        """Return the materials with other coefficients of all `pairs` [-, m, m, -], shape (pairs, 4)."""
         i, j = self.pairs.T
         law = np.empty_like(self.law)
         law[i, j] = law[j, i] = coefficients
@@ -57,16 +58,16 @@ class Materials:
 
 
 def given_coefficients(owner: str, **given: float | None) -> dict[str, float]:
-    """Those coefficients that are not None, in their range."""
-    found = {key: numbers(owner, key, value, ()) for key, value in given.items() if value is not None}
-    for key, value in found.items():
+    """Return the coefficients that are not None, checked for their range."""
+    coefficients = {key: numbers(owner, key, value, ()) for key, value in given.items() if value is not None}
+    for key, value in coefficients.items():
         if fault := coefficient_fault(key, value):
             raise ModelError(f"{owner}: {fault}")
-    return {key: float(value) for key, value in found.items()}
+    return {key: float(value) for key, value in coefficients.items()}
 
 
 def law_coefficients(owner: str, law: Any) -> dict[str, float]:
-    """Those of the law that is given for a pair."""
+    """Return the coefficients of the law given for a pair."""
     if type(law) is not NewtonImpact:
         raise ModelError(
             f"{owner}: law is {law!r}; give a NewtonImpact. Poisson's impact is an option of the scheme,"
@@ -78,16 +79,17 @@ def law_coefficients(owner: str, law: Any) -> dict[str, float]:
 
 
 def tables(materials: dict[str, NewtonImpact], pairs: dict[tuple[str, str], dict[str, float]]) -> Materials:
-    """mu, mu_roll, mu_spin of a pair are geometric means, e is the smaller one, unless the pair is given.
+    """Return the table of all pairs: geometric means of mu, mu_roll, mu_spin and the smaller e, unless given.
 
-    materials: the law of each with itself.
+    materials   law of each material with itself
+    pairs       coefficients given for pairs
     """
     names = tuple(materials)
-    own = np.concatenate([law.coefficients for law in materials.values()])
-    law = np.sqrt(own)[:, None] * np.sqrt(own)
-    law[..., -1] = np.minimum.outer(own[:, -1], own[:, -1])
+    coefficients = np.concatenate([law.coefficients for law in materials.values()])
+    law = np.sqrt(coefficients)[:, None] * np.sqrt(coefficients)
+    law[..., -1] = np.minimum.outer(coefficients[:, -1], coefficients[:, -1])
     each = np.arange(len(names))
-    law[each, each] = own  # of mu with itself the product of roots may round
+    law[each, each] = coefficients  # exact: the square of a root may be rounded
     for (first, second), given in pairs.items():
         i, j = names.index(first), names.index(second)
         for key, value in given.items():

@@ -1,4 +1,4 @@
-"""Motions of kinematic bodies: velocities prescribed in time, whatever pushes against them."""
+"""Motions of kinematic bodies: velocities prescribed as functions of time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,12 +13,13 @@ from stickslip.mechanics.inputs import Input
 from stickslip.state import Array, IntArray, ModelError
 
 Motion = Callable[[float], Any] | tuple[Any, Any] | Input
-"""t -> (velocity, spin), such a pair that does not change, or an input of six numbers, velocity and spin; in
-the inertial frame [m/s, rad/s]."""
+"""Function t -> (velocity, spin), a constant pair, or an input of six numbers, velocity and spin; in the
+inertial
+frame [m/s, rad/s]."""
 
 
 def velocities(owner: str, motion: Motion, t: float) -> tuple[Array, Array]:
-    """(velocity, spin) at t in the inertial frame; a ModelError names the body and t."""
+    """Return (velocity, spin) at t in the inertial frame; raise a ModelError if it is invalid."""
     if isinstance(motion, Input):
         six = motion.value(owner, "motion", (6,))
         return six[:3], six[3:]
@@ -33,19 +34,19 @@ def velocities(owner: str, motion: Motion, t: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """The motions of all kinematic bodies of a world."""
+    """Motions of all kinematic bodies of a world."""
 
     names: tuple[str, ...] = ()
-    """Of the bodies."""
+    """Names of the bodies."""
     body: tuple[int, ...] = ()
-    """Numbers of the bodies."""
+    """Indices of the bodies."""
     motions: tuple[Motion, ...] = ()
-    """What each was given."""
+    """Motion of each body."""
 
     def values(self, t: float) -> Array:
-        """Velocities and spins of all at time t, inertial [m/s, rad/s], shape (k, 6).
+        """Return velocities and spins of all bodies at time t, inertial [m/s, rad/s], shape (k, 6).
 
-        A number that is not finite is a ModelError that names the body and t.
+        Raise a ModelError that names body and t for a non-finite value.
         """
         out = np.empty((len(self.names), 6))
         for k, (name, motion) in enumerate(zip(self.names, self.motions, strict=True)):
@@ -57,7 +58,7 @@ class Motions:
         kernels.prescribe(self.numbers, self.values(t), q, v)
 
     def with_values(self, values: Mapping[int, Array]) -> "Motions":
-        """The same with other values of inputs, by their numbers here [m/s, rad/s], shape (6,) each."""
+        """Return a copy with other values of inputs, by index in `motions` [m/s, rad/s], shape (6,) each."""
         motions = list(self.motions)
         for k, value in values.items():
             motions[k] = Input(value)
@@ -65,12 +66,12 @@ class Motions:
 
     @property
     def written(self) -> bool:
-        """Whether some are functions."""
+        """Whether any motion is a function."""
         return any(callable(one) for one in self.motions)
 
     @cached_property
     def numbers(self) -> IntArray:
-        """Of the bodies [-], shape (k,)."""
+        """Indices of the bodies [-], shape (k,)."""
         return np.array(self.body, np.int64)
 
     def __len__(self) -> int:

@@ -1,9 +1,12 @@
-"""The numbers of a world that one may fit or differentiate by: masses, friction, sizes, efforts, ...
+"""Parameters of a world that can be fitted, varied or differentiated by: masses, friction, sizes, efforts,
+...
 
     p = Parameters.of(world)
     world = p.with_(mu=[0.3]).applied(world)
 
-They are independent of each other: a new size changes no mass, a new place of a shape no centre of mass.
+Parameters are independent of each other: a change of size does not change the mass, a change of the position
+of
+a shape does not change the centre of mass.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -27,11 +30,11 @@ SIZES: dict[type, tuple[str, ...]] = {
     Sphere: ("radius",), Capsule: ("radius", "length"), Cylinder: ("radius", "length"), Cuboid: ("size",),
     Ellipsoid: ("radii",), ConvexHull: ("size",), HeightField: ("size",),
 }  # fmt: skip
-"""Shapes, and the fields with their lengths."""
+"""Fields that contain the lengths of each shape."""
 BEYOND_CONTACTS = ("gravity", "mass", "inertia", "effort", "wrench")
-"""Those that change nothing of what a detector tells: where bodies touch, and of what materials."""
+"""Parameters that do not affect contact detection or the laws of contacts."""
 SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-"""Which entries of an inertia the six numbers of `Parameters.inertia` are."""
+"""Entries of the inertia matrix in the order of `Parameters.inertia`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +52,12 @@ class Parameters:
     """
 
     gravity: Array
-    """[m/s²], shape (3,)."""
+    """Gravity [m/s²], shape (3,)."""
     mass: Array
     """Mass of each body; 0 if it is not dynamic [kg], shape (n,)."""
     inertia: Array
-    """xx, yy, zz, xy, xz, yz about the centre of mass in the frame of each body; 0 where it is not dynamic
+    """Inertia xx, yy, zz, xy, xz, yz about the centre of mass in the frame of each body; 0 if it is not
+    dynamic
     [kg m²], shape (n, 6)."""
     mu: Array
     """Friction of each pair of materials [-], shape (pairs,)."""
@@ -64,15 +68,17 @@ class Parameters:
     e: Array
     """Restitution of each pair [-], shape (pairs,)."""
     size: Array
-    """Lengths of all spheres (radius), capsules and cylinders (radius, length), cuboids (three edges),
-    ellipsoids (three radii), convex hulls (extent along x, y, z: they are stretched) and height fields (along
-    x and y), shape after shape [m], shape (k,)."""
+    """Lengths of all shapes, concatenated: spheres (radius), capsules and cylinders (radius, length), cuboids
+    (three edges), ellipsoids (three radii), convex hulls (extent along x, y, z, to which they are stretched)
+    and
+    height fields (along x and y) [m], shape (k,)."""
     place: Array
     """Position of the origin of each shape in the frame of its body [m], shape (ns, 3)."""
     effort: Array
     """Efforts of the actuators with a constant effort, in their order in the world [N, N m], shape (na,)."""
     wrench: Array
-    """Force on the centre of mass and moment of each body beside all others, both inertial [N, N m], shape
+    """Additional force on the centre of mass and moment of each body, both in the inertial frame [N, N m],
+    shape
     (n, 6)."""
 
     @classmethod
@@ -97,7 +103,7 @@ class Parameters:
         return tuple(spec.name for spec in fields(cls))
 
     def with_(self, **changes: ArrayLike) -> "Parameters":
-        """A copy with some of them changed; each must have its shape and be finite."""
+        """Return a copy with some parameters changed; each must be finite and have its shape."""
         taken: dict[str, Any] = {}
         for name, given in changes.items():
             if name not in self.names():
@@ -115,7 +121,8 @@ class Parameters:
         return replace(self, **taken)
 
     def applied(self, world: World) -> World:
-        """`world` with these numbers; a ModelError where one cannot be (a mass <= 0, a mu < 0, ...)."""
+        """Return `world` with these parameters; raise a ModelError for invalid ones (mass <= 0, mu < 0,
+        ...)."""
         self._check(world)
         shapes, dynamic = world.shapes, world.kind == BodyKind.DYNAMIC
         inertia = matrix_of(self.inertia)
@@ -130,11 +137,11 @@ class Parameters:
         )  # fmt: skip
 
     def _check(self, world: World) -> None:
-        mine, dynamic = Parameters.of(world), world.kind == BodyKind.DYNAMIC
+        base, dynamic = Parameters.of(world), world.kind == BodyKind.DYNAMIC
         for name in self.names():
-            ours, theirs = getattr(self, name).shape, getattr(mine, name).shape
-            if ours != theirs:
-                raise ModelError(f"parameter {name} has shape {ours}; this world has {theirs}")
+            given, expected = getattr(self, name).shape, getattr(base, name).shape
+            if given != expected:
+                raise ModelError(f"parameter {name} has shape {given}; this world has {expected}")
         for k in np.flatnonzero(dynamic).tolist():
             if not self.mass[k] > 0.0:
                 raise ModelError(f"body {world.names[k]!r}: mass is {self.mass[k]} kg; it must be above 0")
@@ -151,13 +158,13 @@ class Parameters:
             raise ModelError(f"parameter size is {self.size}; all lengths must be above 0")
 
     def _shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-        made: list[Shape] = []
+        resized: list[Shape] = []
         at = 0
         for shape in shapes:
             k = lengths(shape).size
-            made.append(_resized(shape, self.size[at : at + k]))
+            resized.append(_resized(shape, self.size[at : at + k]))
             at += k
-        return tuple(made)
+        return tuple(resized)
 
     def _written(self, world: World) -> tuple[Any, ...]:
         efforts = iter(self.effort)
@@ -181,7 +188,8 @@ class Parameters:
 
 
 def matrix_of(six: Array) -> Array:
-    """Symmetric matrices from their six numbers as `Parameters.inertia` has them, shape (..., 3, 3)."""
+    """Return symmetric matrices, shape (..., 3, 3), from six numbers each, ordered as
+    `Parameters.inertia`."""
     matrix = np.empty((*six.shape[:-1], 3, 3))
     for k, (i, j) in enumerate(SYMMETRIC):
         matrix[..., i, j] = matrix[..., j, i] = six[..., k]
@@ -189,18 +197,19 @@ def matrix_of(six: Array) -> Array:
 
 
 def actuators(world: World) -> tuple[JointEffort, ...]:
-    """Those with a constant effort, which are inputs."""
+    """Return the actuators with a constant effort."""
     return tuple(one for one in world.forces.written if _is_input(one))
 
 
 def lengths(shape: Shape) -> Array:
-    """The lengths of a shape [m], shape (1,), (2,) or (3,); a plane has none."""
+    """Return the lengths of a shape [m], shape (1,), (2,) or (3,); empty for a plane."""
     parts = [np.atleast_1d(np.asarray(getattr(shape, key), float)) for key in SIZES.get(type(shape), ())]
     return np.concatenate([np.zeros(0), *parts])
 
 
 def stretches(shape: Shape) -> Array:
-    """How fast each length of a shape stretches it along its axes x, y, z [1/m], shape (lengths, 3)."""
+    """Return the rate at which each length stretches a shape along its axes x, y, z [1/m], shape (lengths,
+    3)."""
     size = lengths(shape)
     if isinstance(shape, Sphere | Capsule | Cylinder):
         across, along = 1.0 / size[0], 1.0 / size[-1]

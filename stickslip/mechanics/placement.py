@@ -1,4 +1,4 @@
-"""A body as it is placed: its mass, centre of mass and inertia, and the rows of its shapes."""
+"""Placement of bodies: mass, centre of mass, inertia, and the parts of shapes, from the user's arguments."""
 
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -13,21 +13,21 @@ from stickslip.mechanics.shapes import Shape
 from stickslip.state import Array, ModelError
 
 Part = tuple[Shape, Array, Array]
-"""A shape, its position and its quaternion in the frame of the user."""
+"""A shape, its position [m] and its quaternion in the user's frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A shape as a body of density 1: worked out once for all bodies that share it."""
+    """Properties of a shape at density 1, computed once for all bodies that share the shape."""
 
     volume: float
-    """[m³]."""
+    """Volume [m³]."""
     centroid: Array
-    """Centre of volume in the frame of the user [m], shape (3,)."""
+    """Centre of volume in the user's frame [m], shape (3,)."""
     inertia: Array
-    """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
+    """Inertia about the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
     parts: tuple[Part, ...]
-    """The shape, or the parts of a compound and of the compounds in it."""
+    """The shape itself, or the parts of a compound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +37,41 @@ class Placed:
     kind: int
     """`BodyKind`."""
     mass: float
-    """[kg]."""
+    """Mass [kg]."""
     inertia: Array
-    """About the centre of mass [kg m²], shape (3, 3)."""
+    """Inertia about the centre of mass [kg m²], shape (3, 3)."""
     centre: Array
-    """Of mass, in the frame of the user [m], shape (3,); its origin where the body is not dynamic."""
+    """Centre of mass in the user's frame [m], shape (3,); 0 if the body is not dynamic."""
     position: Array
-    """Of the frame of the user [m], shape (3,)."""
+    """Position of the user's frame [m], shape (3,)."""
     quaternion: Array
-    """Of the frame of the user, unit, scalar first [-], shape (4,)."""
+    """Orientation of the user's frame, unit, scalar first [-], shape (4,)."""
     velocity: Array
-    """Of the origin of the frame of the user [m/s], shape (3,)."""
+    """Velocity of the origin of the user's frame [m/s], shape (3,)."""
     spin: Array
-    """Inertial [rad/s], shape (3,)."""
+    """Angular velocity in the inertial frame [rad/s], shape (3,)."""
     parts: tuple[Part, ...]
     material: int
-    """Row of `Materials`."""
+    """Index of the material in `Materials`."""
     group: int
-    """Row of `Filters.collide`."""
+    """Index of the group in `Filters.groups`."""
     motion: Motion | None
 
 
 ORIGIN, UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-"""Where bodies are unless they are told."""
+"""Default position [m] and quaternion of bodies."""
 NO_POSITION = numbers("placement", "position", ORIGIN, (3,))
+"""`ORIGIN` as an array [m], shape (3,)."""
 NO_TURN = numbers("placement", "quaternion", UPRIGHT, (4,))
+"""`UPRIGHT` as an array [-], shape (4,)."""
 STILL = numbers("placement", "inertia", np.zeros((3, 3)), (3, 3))
+"""Inertia of bodies that are not dynamic [kg m²], shape (3, 3)."""
 NO_SHAPE = Solid(0.0, NO_POSITION, STILL, ())
+"""The `Solid` of a body without a shape."""
 
 
 def place(owner: str, key: str, given: Any) -> Array:
-    """Three numbers; in the plain forms at small cost, since there may be a hundred thousand bodies."""
+    """Return three finite numbers as an array. Common forms are fast, for worlds with very many bodies."""
     if given is ORIGIN:
         return NO_POSITION
     if (
@@ -84,14 +88,14 @@ def place(owner: str, key: str, given: Any) -> Array:
 
 
 def turn(owner: str, given: Any) -> Array:
-    """A unit quaternion."""
+    """Return a unit quaternion."""
     return NO_TURN if given is UPRIGHT else unit_quaternion(owner, given)
 
 
 def solid(owner: str, shape: Any, kinds: set[type]) -> Solid:
-    """`shape` in numbers; None is a body without a shape, that touches nothing.
+    """Return the properties of `shape`; None is a body without a shape, which has no contacts.
 
-    kinds: those known to be shapes, to which this one is added; asking a protocol takes time.
+    kinds: cache of types that satisfy the protocol `Shape`, whose check is slow; the type is added to it.
     """
     if shape is None:
         return NO_SHAPE
@@ -101,18 +105,21 @@ def solid(owner: str, shape: Any, kinds: set[type]) -> Solid:
             " ConvexHull, HeightField, Compound"
         )
     kinds.add(type(shape))
-    whole = isfinite(shape.volume)
+    is_finite = isfinite(shape.volume)
     rows = [(part.shape, part.position, part.quaternion) for part in getattr(shape, "parts", ())]
     return Solid(
         float(shape.volume),
-        np.array(shape.centroid, float) if whole else NO_POSITION,
-        np.array(shape.inertia, float) if whole else STILL,
+        np.array(shape.centroid, float) if is_finite else NO_POSITION,
+        np.array(shape.inertia, float) if is_finite else STILL,
         tuple(rows) or ((shape, NO_POSITION, NO_TURN),),
     )
 
 
 def check_inertias(names: list[str], inertia: Array) -> None:
-    """Refuse by name a dynamic body whose inertia cannot be; all at once, what looks odd one by one."""
+    """Raise a ModelError that names the first dynamic body with an impossible inertia.
+
+    A fast check of all bodies selects those that `check_inertia` examines.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = inertia / np.abs(inertia).max(axis=(1, 2), initial=0.0)[:, None, None]
     odd = ~np.isfinite(scaled).all(axis=(1, 2))
@@ -125,7 +132,10 @@ def check_inertias(names: list[str], inertia: Array) -> None:
 def mass_and_inertia(
     owner: str, solid: Solid, density: float, mass: float | None, inertia: Any
 ) -> tuple[float, Array]:
-    """Of a dynamic body: from density, or from its mass, or as given (3 moments or 3 x 3, user's axes)."""
+    """Return mass and inertia of a dynamic body, from density, from its mass, or as given.
+
+    A given inertia has 3 moments or 3 x 3 entries, in the user's axes.
+    """
     if not isfinite(solid.volume):
         kinds = ", ".join(sorted({type(part).__name__ for part, _, _ in solid.parts}))
         raise ModelError(f"{owner}: {kinds} has no mass; make the body fixed, or give it a motion")
@@ -136,8 +146,8 @@ def mass_and_inertia(
     if mass is not None:
         m = positive(owner, "mass", mass)
     else:
-        plain = type(density) is float and 0.0 < density < inf
-        m = solid.volume * (density if plain else positive(owner, "density", density))
+        is_valid = type(density) is float and 0.0 < density < inf
+        m = solid.volume * (density if is_valid else positive(owner, "density", density))
     if inertia is not None:
         return m, check_inertia(owner, inertia)
     scale = m / solid.volume if solid.volume > 0.0 else inf
@@ -147,7 +157,7 @@ def mass_and_inertia(
 
 
 def centre_of_mass(owner: str, solid: Solid, inertia: Any, centre: Any) -> Array:
-    """In the frame of the user [m], shape (3,): the centroid unless it is given, with inertia about it."""
+    """Return the centre of mass in the user's frame [m], shape (3,); by default the centroid."""
     if centre is None:
         return solid.centroid
     if inertia is None:

@@ -1,4 +1,4 @@
-"""Points fixed to bodies: given inertial at the start, followed in any state."""
+"""Points fixed to bodies, given in the inertial frame at the start."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Point:
-    """A point of a body."""
+    """A point fixed to a body."""
 
     body: int
-    """Its number; -1 for the inertial frame."""
+    """Index of the body; -1 for the inertial frame."""
     local: Array
-    """In the frame of the body [m], shape (3,)."""
+    """Position in the frame of the body [m], shape (3,)."""
 
     def position(self, q: Array) -> Array:
-        """Inertial [m], shape (3,)."""
+        """Position in the inertial frame [m], shape (3,)."""
         if self.body < 0:
             return self.local
         x, p = q[7 * self.body : 7 * self.body + 3], q[7 * self.body + 3 : 7 * self.body + 7]
         return x + matrices(p) @ self.local
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Inertial [m/s], shape (3,)."""
+        """Velocity in the inertial frame [m/s], shape (3,)."""
         if self.body < 0:
             return np.zeros(3)
         R = matrices(q[7 * self.body + 3 : 7 * self.body + 7])
@@ -40,7 +40,9 @@ class Point:
 
 
 def bind_point(owner: str, world: "World", body: str | None, field: str, given: ArrayLike | None) -> Point:
-    """The point of a body that is at `given` at the start; by default its centre of mass."""
+    """Return the point of a body that is at the inertial position `given` at the start; by default the centre
+    of
+    mass."""
     if body is None:
         if given is None:
             raise ModelError(f"{owner}: {field} is missing; the inertial frame has no centre of mass")
@@ -53,7 +55,7 @@ def bind_point(owner: str, world: "World", body: str | None, field: str, given: 
 
 
 def number_of(owner: str, world: "World", body: str) -> int:
-    """The number of a body; an unknown one is a ModelError that lists some of the known."""
+    """Return the index of a body; raise a ModelError for an unknown name."""
     try:
         return world.body(body)
     except UnknownNameError as error:

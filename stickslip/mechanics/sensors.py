@@ -1,6 +1,6 @@
-"""Sensors: numbers read from a step or from the state that it ended in, recorded beside it.
+"""Sensors: values computed from a step or its end state, and recorded with it.
 
-Those of states are here; those that need the step, such as forces and accelerations, in `step_sensors.py`.
+This file has sensors of states. Sensors of steps, such as forces and accelerations, are in `step_sensors.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 NO_ROWS: Array = np.zeros(0)
+"""Joint impulses of a step without joints [N s], shape (0,)."""
 NO_ID: IntArray = np.zeros(0, np.int64)
+"""Joint ids of a step without joints [-], shape (0,)."""
 
 
 class Reading(NamedTuple):
@@ -30,9 +32,9 @@ class Reading(NamedTuple):
 
     world: "World"
     state: State
-    """At the end of the step."""
+    """State at the end of the step."""
     before: State
-    """At its start."""
+    """State at the start of the step."""
     h: float
     """Length of the step [s]; 0 at the start of a run."""
     body: IntArray
@@ -40,36 +42,36 @@ class Reading(NamedTuple):
     point: Array
     """Contact points, inertial frame [m], shape (nc, 3)."""
     frame: Array
-    """Rows n, t1, t2 of each; n from the second body to the first [-], shape (nc, 3, 3)."""
+    """Contact frames with rows n, t1, t2; n from the second body to the first [-], shape (nc, 3, 3)."""
     r: Array
-    """Impulses over the step, on the first body: N, T1, T2 [N s], rolling about t1, t2, torsion about n
-    [N m s], shape (nc, 6)."""
+    """Impulses of the step on the first body: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s],
+    shape (nc, 6)."""
     joint_r: Array = NO_ROWS
     """Impulses of the joints [N s, N m s], shape (p,)."""
     joint_id: IntArray = NO_ID
-    """Whose each of them is, as `Step.joint_id` [-], shape (p,)."""
+    """Joint and part of each impulse, as `Step.joint_id` [-], shape (p,)."""
 
     @classmethod
     def at(cls, world: "World", state: State) -> "Reading":
-        """A state to which no step led: no length, no contacts, no impulses."""
+        """Return the reading of an initial state: without contacts and impulses, with h = 0."""
         none = np.zeros((0, 2), np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), np.zeros((0, 6))
         return cls(world, state, state, 0.0, *none)
 
 
 @dataclass(frozen=True, eq=False)
 class BoundSensor:
-    """A sensor in its world."""
+    """A sensor bound to its world."""
 
     name: str
     function: Callable[[Reading], Any]
-    """What it shows of a step; always of the same shape."""
+    """Function that returns the value for a step, always of the same shape."""
     of_joint: bool = False
-    """Whether it shows what a joint does, which robots do not tell."""
+    """Whether it measures reactions of a joint, which robots do not provide."""
     places: tuple[Point, ...] = ()
-    """Where it is drawn: the points that it measures, in bodies; none of a function of the user's."""
+    """Points at which it is drawn; empty for user-defined functions."""
 
     def read(self, reading: Reading) -> Array:
-        """What it shows at the end of a step [any]."""
+        """Return the value for a step [any]."""
         owner, t = f"sensor {self.name!r}", reading.state.t
         value = called(owner, "function", self.function, (reading,), t)
         try:
@@ -80,19 +82,19 @@ class BoundSensor:
 
 @dataclass(frozen=True, eq=False)
 class Sensing(ABC):
-    """A sensor that is known by the names of what it measures, until a world is there."""
+    """Base class of sensors as users define them, by the names of bodies and joints."""
 
     name: str
-    """By which a trajectory knows it."""
+    """Name of the sensor in trajectories."""
 
     @abstractmethod
     def bind(self, world: "World") -> BoundSensor:
-        """The sensor in that world."""
+        """Return the sensor bound to a world."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensor(Sensing):
-    """Sensor with your own function: of (world, state), or of the `Reading` of the step.
+    """User-defined sensor: a function of (world, state), or of the `Reading` of the step.
 
     Example:
 
@@ -115,7 +117,7 @@ class Sensor(Sensing):
 
 
 def _takes_one(function: Callable[..., Any]) -> bool:
-    """Whether a function can be given one argument, and no second."""
+    """Whether a function takes exactly one positional argument."""
     try:
         parameters = signature(getattr(function, "py_func", function)).parameters.values()
     except (TypeError, ValueError):
@@ -138,7 +140,7 @@ class PositionSensor(Sensing):
 
     body: str
     point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
@@ -153,7 +155,7 @@ class VelocitySensor(Sensing):
 
     body: str
     point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
@@ -166,8 +168,8 @@ class VelocitySensor(Sensing):
 class JointSensor(Sensing):
     """Coordinate of a joint and its rate [m, m/s or rad, rad/s], shape (2,).
 
-    Angles lie between -π and π. For a cylindrical joint the coordinate is its sliding, or its angle with
-    `turn`.
+    Angles are between -π and π. The coordinate of a cylindrical joint is that of sliding, or with `turn` the
+    angle.
     """
 
     joint: str
@@ -188,11 +190,11 @@ class DistanceSensor(Sensing):
 
     first: str
     second: str | None = None
-    """Second body; None: `second_point` is fixed in the inertial frame."""
+    """Second body; if None, `second_point` is fixed in the inertial frame."""
     first_point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
     second_point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
 
     def bind(self, world: "World") -> BoundSensor:
         owner = f"sensor {self.name!r}"
@@ -204,7 +206,7 @@ class DistanceSensor(Sensing):
 
 
 def joint_place(joints: Joints, j: int) -> Point:
-    """The point of joint j in its first body."""
+    """Return the point of joint j in its first body."""
     return Point(int(joints.body[j, 0]), joints.point[j, 0])
 
 

@@ -1,7 +1,8 @@
-"""Shapes of bodies: what they are made of in the eyes of detection, and their volume and inertia.
+"""Shapes of bodies: geometry, volume and inertia.
 
-Here are the shapes with closed forms; `hulls`, `height_fields` and `compounds` have the others. All
-quantities are in the shape's own frame. The shapes of this file are centred in it; `Plane` is z <= 0.
+This file has shapes with closed formulas; others are in `hulls`, `height_fields` and `compounds`. All
+quantities
+are in the frame of the shape. The shapes of this file are centred in it; `Plane` is z <= 0.
 """
 
 import math
@@ -20,7 +21,7 @@ class Shape(Protocol):
 
     @property
     def volume(self) -> float:
-        """[m³]; inf for shapes that only fixed or kinematic bodies may have."""
+        """Volume [m³]; inf for shapes that only fixed or kinematic bodies may have."""
 
     @property
     def centroid(self) -> Array:
@@ -28,16 +29,17 @@ class Shape(Protocol):
 
     @property
     def inertia(self) -> Array:
-        """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
+        """Inertia about the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
 
     @property
     def reach(self) -> float:
-        """Radius of a ball about the origin of the frame that holds it [m], the smallest such ball unless
-        it is a compound; inf for a plane."""
+        """Radius of a bounding sphere about the origin of the frame [m], the smallest one except for
+        compounds;
+        inf for a plane."""
 
 
 class Centred:
-    """A shape whose centre of volume is the origin of its frame."""
+    """Base class of shapes whose centre of volume is the origin of their frame."""
 
     @property
     def centroid(self) -> Array:
@@ -45,7 +47,7 @@ class Centred:
 
 
 class Endless:
-    """A shape without end, for fixed and kinematic bodies only."""
+    """Base class of infinite shapes, for fixed and kinematic bodies only."""
 
     @property
     def volume(self) -> float:
@@ -65,7 +67,7 @@ class Endless:
 
 
 def check_moments(shape: Shape) -> None:
-    """Refuse a shape so large or so small that its volume or inertia is no number of the machine."""
+    """Raise a ModelError for a shape whose volume or inertia overflows or underflows."""
     with np.errstate(all="ignore"):
         volume, moments = shape.volume, np.diag(shape.inertia)
     if not (0.0 < volume < math.inf and (moments > 0.0).all() and (moments < math.inf).all()):
@@ -86,7 +88,7 @@ class Sphere(Centred):
     """
 
     radius: float
-    """[m]."""
+    """Radius [m]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("Sphere", "radius", self.radius))
@@ -160,9 +162,9 @@ class Capsule(Centred):
     """
 
     radius: float
-    """[m]."""
+    """Radius [m]."""
     length: float
-    """Length of the straight part; the whole length is 2 radius longer [m]."""
+    """Length of the cylindrical part; the total length is longer by 2 radius [m]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("Capsule", "radius", self.radius))
@@ -178,7 +180,7 @@ class Capsule(Centred):
         r, l = self.radius, self.length  # noqa: E741
         straight, ends = math.pi * r * r * l, 4.0 / 3.0 * math.pi * r * r * r
         along = 0.5 * straight * r * r + 0.4 * ends * r * r
-        # Half a ball has its centroid 3 r / 8 beyond its flat side: parallel axes, there and back.
+        # The centroid of a half ball is 3 r / 8 from its flat side: parallel-axis theorem, applied twice.
         across = straight * (r * r / 4.0 + l * l / 12.0) + ends * (0.4 * r * r + 0.25 * l * l + 0.375 * r * l)
         return np.diag([across, across, along])
 
@@ -198,9 +200,9 @@ class Cylinder(Centred):
     """
 
     radius: float
-    """[m]."""
+    """Radius [m]."""
     length: float
-    """Between the ends [m]."""
+    """Distance of the ends [m]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("Cylinder", "radius", self.radius))
@@ -233,7 +235,7 @@ class Ellipsoid(Centred):
     """
 
     radii: tuple[float, float, float]
-    """Half its widths along x, y, z [m]."""
+    """Semi-axes along x, y, z [m]."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radii", positives("Ellipsoid", "radii", self.radii, 3))

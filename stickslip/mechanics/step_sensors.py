@@ -1,8 +1,10 @@
-"""Sensors of what happened in a step: forces, moments, contacts, acceleration; and the spin beside them.
+"""Sensors of steps: forces, moments, contacts, acceleration and angular velocity.
 
-Forces are impulses over the length of the step, so that an impact shows its whole impulse over h. Where they
-are one of many with the same motion, they are those that the solver found. At the start of a run no step was
-made: forces are 0, nothing touches, and accelerometers show what they would at constant velocity.
+Forces are impulses divided by the length of the step, so that an impact reads as its impulse over h. If
+impulses
+are not unique, forces are those of the solver's solution. At the start of a run there is no step: forces are
+0,
+there are no contacts, and accelerometers read the value for constant velocity.
 """
 
 from collections.abc import Callable
@@ -23,23 +25,23 @@ if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 TORSION_FIRST = (5, 3, 4)
-"""Moments of a contact about n, t1, t2, as the rows of its frame are."""
+"""Components of r with the moments about n, t1, t2, in the order of the rows of the contact frame."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Reaction(Sensing):
-    """What joints or contacts do to a body."""
+    """Base class of sensors of the reaction of a joint or of contacts on a body."""
 
     _: KW_ONLY
     joint: str | None = None
-    """A joint, on whose first body it acts."""
+    """Joint, whose reaction on its first body is measured."""
     body: str | None = None
-    """In its place a body, on which contacts act."""
+    """Body on which contact forces are measured, if `joint` is None."""
     other: str | None = None
-    """With `body`: contacts with this body alone; None: with all."""
+    """With `body`: only contacts with this body; None: all contacts."""
 
     def _bound(self, world: "World", part: int) -> BoundSensor:
-        """The sensor of forces (part 0) or of moments (part 1)."""
+        """Return the bound sensor of forces (part 0) or of moments (part 1)."""
         owner = f"sensor {self.name!r}"
         if (self.joint is None) == (self.body is None) or (self.other is not None and self.body is None):
             raise ModelError(f"{owner}: give a joint, or a body and optionally a second body that touches it")
@@ -96,7 +98,7 @@ class ContactSensor(Sensing):
 
     body: str
     other: str | None = None
-    """Contacts with this body alone; None: with all."""
+    """Only contacts with this body; None: all contacts."""
 
     def bind(self, world: "World") -> BoundSensor:
         i, other = _pair(f"sensor {self.name!r}", world, self.body, self.other)
@@ -121,20 +123,20 @@ class Accelerometer(Sensing):
 
     body: str
     point: ArrayLike | None = None
-    """Inertial, at the start [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
 
     def bind(self, world: "World") -> BoundSensor:
         point = bind_point(f"sensor {self.name!r}", world, self.body, "point", self.point)
         i = 7 * point.body
 
         def read(reading: Reading) -> Array:
-            felt, end, start = -reading.world.gravity, reading.state, reading.before
+            proper, end, start = -reading.world.gravity, reading.state, reading.before
             if reading.h > 0.0:
                 change = point.velocity(end.q, end.v) - point.velocity(start.q, start.v)
-                felt = change / reading.h + felt
+                proper = change / reading.h + proper
             p, last = end.q[i + 3 : i + 7], start.q[i + 3 : i + 7]
             middle = p + (last if p @ last >= 0.0 else -last)
-            return np.asarray(felt @ matrices(middle / np.sqrt(middle @ middle)))
+            return np.asarray(proper @ matrices(middle / np.sqrt(middle @ middle)))
 
         return BoundSensor(self.name, read, places=(point,))
 
@@ -158,31 +160,34 @@ def _pair(owner: str, world: "World", body: str, other: str | None) -> tuple[int
 
 
 def _touching(reading: Reading, i: int, other: int | None) -> tuple[IntArray, IntArray]:
-    """Contacts of body i with another (None: with all), and which side of each it is [-], shape (k,)."""
+    """Return the contacts of body i with another one (None: all), and the side of body i in each [-], shape
+    (k,)."""
     rows, side = np.nonzero(reading.body == i)
     if other is not None:
-        own = reading.body[rows, 1 - side] == other
-        rows, side = rows[own], side[own]
+        selected = reading.body[rows, 1 - side] == other
+        rows, side = rows[selected], side[selected]
     return rows, side
 
 
 def _of_contacts(reading: Reading, i: int, other: int | None) -> tuple[Array, Array]:
-    """Force [N] and moment about the centre of mass [N m] of contacts on body i, shape (3,) each."""
+    """Return force [N] and moment about the centre of mass [N m] of contacts on body i, shape (3,) each."""
     rows, side = _touching(reading, i, other)
     if not rows.size:
         return np.zeros(3), np.zeros(3)
     r = reading.r[rows] * ((1.0 - 2.0 * side) / reading.h)[:, None]
     force = np.einsum("ki,kij->kj", r[:, :3], reading.frame[rows])
     moment = np.einsum("ki,kij->kj", r[:, TORSION_FIRST], reading.frame[rows])
-    own = slice(7 * i, 7 * i + 3)
-    centre = 0.5 * (reading.before.q[own] + reading.state.q[own])  # in the middle, as the points are
+    position = slice(7 * i, 7 * i + 3)
+    centre = 0.5 * (
+        reading.before.q[position] + reading.state.q[position]
+    )  # at the middle of the step, like the contact points
     moment += np.cross(reading.point[rows] - centre, force)
     return force.sum(axis=0), moment.sum(axis=0)
 
 
 def _of_joint(reading: Reading, j: int) -> tuple[Array, Array]:
-    """Force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
+    """Return force [N] and moment about its point [N m] of joint j on its first body, shape (3,) each."""
     impulses = JointTable(np.array([0, reading.joint_r.size]), reading.joint_id, reading.joint_r)
     q, v = reading.state.q[None], reading.state.v[None]
-    found = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
-    return found.force[0], found.moment[0]
+    mean = reaction(reading.world.joints.arrays, j, np.array([reading.h]), q, v, impulses)
+    return mean.force[0], mean.moment[0]

@@ -1,7 +1,8 @@
-"""A world: bodies, shapes, materials, joints and forces as frozen arrays. `WorldBuilder` makes it.
+"""Worlds: bodies, shapes, materials, joints and forces as frozen arrays, created by `WorldBuilder`.
 
-Bodies are numbered in the order in which they were placed, whatever their kind. A body's frame stands in its
-centre of mass; q = (x, p) and v = (ẋ, Ω) of a body are as `State` says, so that its mass matrix
+Bodies are numbered in the order in which they were added, whatever their kind. The origin of a body's frame
+is
+its centre of mass. q = (x, p) and v = (ẋ, Ω) of a body are as documented in `State`, so that its mass matrix
 diag(m I, J) is constant.
 """
 
@@ -27,48 +28,48 @@ from stickslip.rotations import cross, matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State, UnknownNameError, check_numbers
 
 UNIT = 1e-6
-"""Quaternions of a state are of unit length to this [-]."""
+"""Largest error of the length of a quaternion in a state [-]; heuristic."""
 
 
 class BodyKind(IntEnum):
     """Kind of motion of a body: dynamic, kinematic or fixed."""
 
     DYNAMIC = 0
-    """Moves by forces and contacts."""
+    """Moved by forces and contacts."""
     KINEMATIC = 1
-    """Moves as prescribed, independent of forces."""
+    """Moved as prescribed, independent of forces."""
     FIXED = 2
     """Does not move."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """The shapes of all bodies, one row each; a compound has a row per part."""
+    """Shapes of all bodies, one row each; a compound has one row per part."""
 
     shape: tuple[Shape, ...]
-    """What each is."""
+    """The shapes."""
     body: IntArray
-    """Whose it is [-], shape (ns,)."""
+    """Body of each shape [-], shape (ns,)."""
     position: Array
-    """Of its origin in the frame of the body [m], shape (ns, 3)."""
+    """Position of its origin in the frame of the body [m], shape (ns, 3)."""
     quaternion: Array
-    """Its orientation in the frame of the body, scalar first [-], shape (ns, 4)."""
+    """Orientation in the frame of the body, scalar first [-], shape (ns, 4)."""
     material: IntArray
-    """Row of `Materials` [-], shape (ns,)."""
+    """Index of its material in `Materials` [-], shape (ns,)."""
     group: IntArray
-    """Row of `Filters.collide` [-], shape (ns,)."""
+    """Index of its group in `Filters.groups` [-], shape (ns,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Filters:
-    """Who never touches whom."""
+    """Pairs of groups and of bodies whose contacts are excluded."""
 
     groups: tuple[str, ...]
-    """Names of the groups of shapes; every shape is in one."""
+    """Names of the groups; every shape belongs to one group."""
     collide: BoolArray
     """Whether shapes of two groups may touch [-], shape (ng, ng), symmetric."""
     apart: IntArray
-    """Pairs of bodies that never touch, the smaller number first, sorted [-], shape (k, 2)."""
+    """Pairs of bodies whose contacts are excluded, smaller index first, sorted [-], shape (k, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +90,13 @@ class World:
     names: tuple[str, ...]
     """Names of the bodies."""
     kind: IntArray
-    """`BodyKind` of each [-], shape (n,)."""
+    """`BodyKind` of each body [-], shape (n,)."""
     row: IntArray
-    """Number of a body among the dynamic ones, -1 for the others [-], shape (n,)."""
+    """Index of each body among the dynamic bodies, -1 if it is not dynamic [-], shape (n,)."""
     mass: Array
     """Mass of each body; 0 if it is not dynamic [kg], shape (n,)."""
     inertia: Array
-    """About the centre of mass, in the frame of the body; 0 where it is not dynamic [kg m²],
+    """Inertia about the centre of mass in the frame of the body; 0 if it is not dynamic [kg m²],
     shape (n, 3, 3)."""
     origin: Array
     """Origin of the frame of the shapes, as given by the user, in the frame of the body [m], shape (n, 3)."""
@@ -105,7 +106,7 @@ class World:
     materials: Materials
     filters: Filters
     gravity: Array
-    """[m/s²], shape (3,)."""
+    """Gravity in the inertial frame [m/s²], shape (3,)."""
     forces: Forces
     joints: Joints
     sensors: tuple[BoundSensor, ...]
@@ -113,17 +114,17 @@ class World:
     motions: Motions = field(default_factory=Motions)
     """Motions of the kinematic bodies."""
     inputs: Mapping[str, DeclaredInput] = field(default_factory=dict)
-    """Numbers that may be set between steps, by the names of their forces and kinematic bodies."""
+    """Inputs, which may be set between steps, by the names of their forces and kinematic bodies."""
     given: Given | None = field(default=None, repr=False)
-    """Data of the builder that made the world, for model files."""
+    """Calls of the builder that created the world, for model files."""
     number: Mapping[str, int] = field(init=False, repr=False)
-    """Number of each body by its name."""
+    """Index of each body by name."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "number", {name: i for i, name in enumerate(self.names)})
 
     def body(self, name: str) -> int:
-        """Number of the body of that name; an unknown one is an UnknownNameError."""
+        """Return the index of the body of that name; raise an UnknownNameError if there is none."""
         try:
             return self.number[name]
         except KeyError:
@@ -132,9 +133,9 @@ class World:
             ) from None
 
     def law(self, first: str, second: str, impact: str = "newton") -> NewtonImpact | PoissonImpact:
-        """The law of a contact of two materials, as interactions of a system have it.
+        """Return the law of a contact between two materials, in the form that interactions of systems take.
 
-        impact: `newton`, or `poisson` for steps of SemiExplicitMoreauJean(impact="poisson").
+        impact   `newton`, or `poisson` for steps of SemiExplicitMoreauJean(impact="poisson")
         """
         if impact not in IMPACTS:
             raise UnknownNameError(f"unknown impact {impact!r}; {alternatives(impact, IMPACTS)}")
@@ -145,15 +146,15 @@ class World:
         return IMPACTS[impact].of(self.materials.law[names.index(first), names.index(second)])
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:
-        """Return the pose of the frame in which the user gave the shapes of a body: position [m], shape (3,),
-        and unit quaternion, scalar first, shape (4,)."""
+        """Return the pose of the user's frame of a body, in which its shapes were given: position [m], shape
+        (3,), and unit quaternion, scalar first, shape (4,)."""
         i = self.body(name)
         x, p = state.q[7 * i : 7 * i + 3], state.q[7 * i + 3 : 7 * i + 7]
         return x + matrices(p) @ self.origin[i], p.copy()
 
     def velocity(self, state: State, name: str) -> tuple[Array, Array]:
-        """Return the velocity of the origin of that frame [m/s] and the angular velocity [rad/s], inertial,
-        shape (3,)."""
+        """Return the velocity of the origin of the user's frame [m/s] and the angular velocity [rad/s], both
+        in the inertial frame, shape (3,)."""
         i = self.body(name)
         R = matrices(state.q[7 * i + 3 : 7 * i + 7])
         spin = R @ state.v[6 * i + 3 : 6 * i + 6]
@@ -162,20 +163,20 @@ class World:
     def as_system(
         self, systems: Iterable[Any] = (), interactions: Iterable[Any] = (), couplings: Iterable[Any] = ()
     ) -> Any:
-        """The same mechanics as equations: a `NonsmoothSystem` of Newton-Euler bodies, with systems,
-        interactions and couplings of your own, which name bodies and joints of the world as they do systems.
+        """Return the world as equations: a `NonsmoothSystem` of Newton-Euler bodies.
 
-        A ModelError says where there are too many pairs of shapes that may meet.
+        Further systems, interactions and couplings may be added; they refer to bodies and joints of the world
+        by name, as they do to systems. Raise a ModelError if too many pairs of shapes may come into contact.
         """
         from importlib import import_module
 
-        # The room where systems and worlds meet is above this one.
-        made = import_module("stickslip.schemes.equations").as_system
-        return made(self, systems, interactions, couplings)
+        # Imported by name: the import ladder places `schemes` above this room.
+        convert = import_module("stickslip.schemes.equations").as_system
+        return convert(self, systems, interactions, couplings)
 
     def check_state(self, state: State) -> None:
-        """Raise a ModelError for an invalid state of this world: wrong sizes, numbers that are not finite,
-        quaternions that are not of unit length, or fixed bodies that move."""
+        """Raise a ModelError for an invalid state of this world: wrong sizes, non-finite values, quaternions
+        that are not of unit length, or fixed bodies that move."""
         n = len(self.names)
         check_numbers(
             state, {"q": 7 * n, "v": 6 * n}, lambda key, k: self._owner(k // (7 if key == "q" else 6))
@@ -195,14 +196,14 @@ class World:
         return f"body {self.names[body]!r}"
 
     def _repr_html_(self) -> str:
-        """How notebooks show it."""
+        """Return HTML for notebooks."""
         from importlib import import_module
 
-        # The room that draws is above this one, and is looked at only when there is something to be seen.
+        # Imported by name and on use: the import ladder places `view` above this room.
         return str(import_module("stickslip.view.notebook").world_html(self))
 
     def __str__(self) -> str:
-        """What is in it, by kinds."""
+        """Return a summary: the number of bodies, shapes, joints, forces and sensors by kind."""
         bodies = _counted(BodyKind(kind).name.lower() for kind in self.kind)
         rows = [
             ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*self.gravity)),
@@ -223,5 +224,5 @@ class World:
 
 
 def _counted(kinds: Iterable[str]) -> str:
-    """«3 Cuboid, 1 Plane», the most frequent first."""
+    """Return counts such as "3 Cuboid, 1 Plane", the most frequent kind first."""
     return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds).most_common())

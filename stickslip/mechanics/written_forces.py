@@ -1,4 +1,4 @@
-"""Forces that users write as functions or constants: efforts of actuators, forces and moments on bodies."""
+"""User-defined forces as functions or constants: efforts of actuators, forces and moments on bodies."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,27 +19,29 @@ if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 EFFORT = ("t", "position", "velocity")
+"""Arguments of functions for efforts."""
 BODY = ("t", "x", "p", "v", "spin")
+"""Arguments of functions for forces and moments on bodies."""
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A constant or a function that a user gave."""
+    """A user's constant or function."""
 
     owner: str
-    """Whose it is, for errors."""
+    """Owner in error messages."""
     field: str
-    """What it is of its owner."""
+    """Name of the quantity in error messages."""
     shape: tuple[int, ...]
     constant: Array | None
-    """Its value where it is constant or an input [unit of the field], shape `shape`."""
+    """Value of a constant or input; None for a function [unit of the field], shape `shape`."""
     function: Callable[..., Any] | None
     unit: str = ""
     is_input: bool = False
     """Whether the constant may be set between steps."""
 
     def __call__(self, t: float, *arguments: Any) -> Array:
-        """Its value [unit of the field], shape `shape`, finite."""
+        """Return the value [unit of the field], shape `shape`, checked to be finite."""
         if self.constant is not None:
             return self.constant
         assert self.function is not None
@@ -49,7 +51,7 @@ class Written:
 def written(
     owner: str, field: str, given: Any, shape: tuple[int, ...], arguments: tuple[str, ...], unit: str
 ) -> Written:
-    """`given` as a constant of that shape, an input, or as a function of all `arguments`."""
+    """Return `given` as a constant of that shape, an input, or a function of all `arguments`."""
     if isinstance(given, Input):
         return Written(owner, field, shape, given.value(owner, field, shape), None, unit, True)
     if callable(given):
@@ -59,28 +61,28 @@ def written(
 
 @dataclass(frozen=True, eq=False)
 class JointEffort:
-    """An actuator in its world."""
+    """An actuator bound to its world."""
 
     name: str
     joints: Joints
     joint: int
-    """Its joint."""
+    """Index of the joint."""
     column: int
-    """Its coordinate: sliding or turning."""
+    """Coordinate of the joint: `SLIDING` or `TURNING`."""
     effort: Written
 
     @property
     def inputs(self) -> tuple[Written, ...]:
-        """Its effort, if that is an input."""
+        """The effort, if it is an input."""
         return (self.effort,) if self.effort.is_input else ()
 
     def with_value(self, value: Array) -> "JointEffort":
-        """The same with another value of its input [N, N m], shape ()."""
+        """Return a copy with another value of the input [N, N m], shape ()."""
         return changed(self, effort=changed(self.effort, constant=value))
 
 
 def joint_effort(world: "World", name: str, joint: str, effort: Any, turn: bool) -> JointEffort:
-    """An actuator of that joint."""
+    """Return an actuator of a joint, bound to its world."""
     owner = f"actuator {name!r}"
     j, column = column_of(owner, world.joints, joint, turn)
     sides = ", ".join(repr(world.names[body]) for body in world.joints.body[j] if body >= 0)
@@ -90,7 +92,7 @@ def joint_effort(world: "World", name: str, joint: str, effort: Any, turn: bool)
 
 @dataclass(frozen=True, eq=False)
 class WrittenForce:
-    """A force and a moment on a body in its world; None for none."""
+    """A force and a moment on a body, bound to a world; None for zero."""
 
     name: str
     point: Point
@@ -99,17 +101,17 @@ class WrittenForce:
 
     @property
     def constant(self) -> Array | None:
-        """Force and moment [N, N m], shape (6,); None where one is a function."""
+        """Constant force and moment [N, N m], shape (6,); None if one is a function."""
         given = [np.zeros(3) if one is None else one.constant for one in (self.force, self.moment)]
         return None if any(one is None for one in given) else np.concatenate(given)  # type: ignore[arg-type]
 
     @property
     def inputs(self) -> tuple[Written, ...]:
-        """Those of its force and moment that are inputs."""
+        """Force and moment, as far as they are inputs."""
         return tuple(one for one in (self.force, self.moment) if one is not None and one.is_input)
 
     def with_value(self, value: Array) -> "WrittenForce":
-        """The same with another value of its inputs [N, N m], shape (3,) or (6,)."""
+        """Return a copy with another value of the inputs [N, N m], shape (3,) or (6,)."""
         force, moment = self.force, self.moment
         if force is not None and force.is_input:
             force = changed(force, constant=value[:3])
@@ -118,7 +120,7 @@ class WrittenForce:
         return WrittenForce(self.name, self.point, force, moment)
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
-        """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
+        """Add the wrench to F, shape (n, 6). q and v must be read-only, because users' functions see them."""
         i = self.point.body
         x, p, rate = q[7 * i : 7 * i + 3], q[7 * i + 3 : 7 * i + 7], v[6 * i : 6 * i + 3]
         spin = turned(p, v[6 * i + 3 : 6 * i + 6])
@@ -128,7 +130,7 @@ class WrittenForce:
 
 
 def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -> WrittenForce:
-    """A user's force on that body."""
+    """Return a user-defined force on a body."""
     owner = f"body force {name!r} on body {body!r}"
     if force is None and moment is None:
         raise ModelError(f"{owner}: give a force or a moment")
@@ -142,35 +144,38 @@ def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """Actuators, each at a coordinate of a joint."""
+    """Actuators of joints as arrays."""
 
     joints: Joints
     joint: IntArray
-    """[-], shape (k,)."""
+    """Joint of each actuator [-], shape (k,)."""
     column: IntArray
-    """Which coordinate: sliding or turning [-], shape (k,)."""
+    """Coordinate of the joint: sliding or turning [-], shape (k,)."""
     effort: tuple[Written, ...]
     constant: Array
-    """Constant efforts; others are not a number [N, N m], shape (k,)."""
+    """Constant efforts; NaN for functions [N, N m], shape (k,)."""
 
     @classmethod
     def of(cls, forces: Iterable[JointEffort | WrittenForce]) -> "Actuators | None":
-        """Those among actuators and users' forces; None without any."""
-        found = [one for one in forces if isinstance(one, JointEffort)]
-        if not found:
+        """Return the actuators among the forces; None if there are none."""
+        actuators = [one for one in forces if isinstance(one, JointEffort)]
+        if not actuators:
             return None
-        constant = [np.nan if one.effort.constant is None else float(one.effort.constant) for one in found]
+        constant = [
+            np.nan if one.effort.constant is None else float(one.effort.constant) for one in actuators
+        ]
         return cls(
-            found[0].joints, np.array([one.joint for one in found]), np.array([one.column for one in found]),
-            tuple(one.effort for one in found), np.array(constant),
+            actuators[0].joints, np.array([one.joint for one in actuators]),
+            np.array([one.column for one in actuators]),
+            tuple(one.effort for one in actuators), np.array(constant),
         )  # fmt: skip
 
     def coordinate(self, k: int, q: Any, v: Any) -> tuple[Any, Any]:
-        """Coordinate and rate of actuator k [m, m/s or rad, rad/s]."""
+        """Return coordinate and rate of actuator k [m, m/s or rad, rad/s]."""
         return coordinate(self.joints, int(self.joint[k]), int(self.column[k]), q, v)
 
     def values(self, t: float, q: Array, v: Array) -> Array:
-        """All efforts at a state [N, N m], shape (k,)."""
+        """Return all efforts at a state [N, N m], shape (k,)."""
         out = self.constant.copy()
         for k in np.flatnonzero(np.isnan(out)).tolist():
             out[k] = float(self.effort[k](t, *self.coordinate(k, q, v)))
@@ -182,7 +187,7 @@ class Actuators:
 
 
 def read_only(array: Array) -> Array:
-    """A view that neither kernels nor users' functions can write to."""
+    """Return a read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""What MuJoCo's models have that hard contact does not use, and what is refused."""
+"""Entries of MuJoCo's models that have no effect with hard contact, and checks for unsupported ones."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.state import ModelError
 
 SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
-"""MuJoCo's defaults."""
+"""MuJoCo's default values."""
 SOFT = (
     ("geom", "ngeom", "geom_solref", "geom_solimp"), ("joint limit", "njnt", "jnt_solref", "jnt_solimp"),
     ("joint friction", "nv", "dof_solref", "dof_solimp"), ("equality", "neq", "eq_solref", "eq_solimp"),
@@ -20,13 +20,13 @@ OWNERS = {
     "body": "body", "jnt": "joint", "dof": "joint", "geom": "geom", "site": "site", "pair": "pair",
     "eq": "equality", "tendon": "tendon", "actuator": "actuator", "key": "key",
 }  # fmt: skip
-"""Prefixes of MuJoCo's arrays, and what their rows belong to."""
+"""Kind of the elements that the rows of MuJoCo's arrays belong to, by prefix of the array."""
 BOUNDED = ("geom_friction", "pair_friction", "dof_frictionloss", "tendon_frictionloss")
-"""Those that are not below 0."""
+"""Arrays whose values must not be negative."""
 
 
 def unused(model: Any) -> tuple[str, ...]:
-    """What the model says that hard contact has no use for, a sentence each."""
+    """Return a sentence for each entry of the model that has no effect with hard contact."""
     mujoco, said = load_mujoco(), []
     for what, _, ref, imp in SOFT:
         for name, default in ((ref, SOLREF), (imp, SOLIMP)):
@@ -69,7 +69,7 @@ def unused(model: Any) -> tuple[str, ...]:
 
 
 def check(model: Any, name: str) -> None:
-    """A ModelError that names what of the model is not supported."""
+    """Raise a ModelError that names the first unsupported element of the model."""
     mujoco = load_mujoco()
     obj = mujoco.mjtObj
     for count, what, kind in (
@@ -92,7 +92,7 @@ def check(model: Any, name: str) -> None:
 
 
 def _check_numbers(model: Any, name: str) -> None:
-    """A ModelError that names a number that is not finite, or a coefficient of friction below 0."""
+    """Raise a ModelError that names the first non-finite number, or negative coefficient of friction."""
     mujoco = load_mujoco()
     for kind, owner in OWNERS.items():
         what = getattr(mujoco.mjtObj, f"mjOBJ_{owner.upper()}")

@@ -1,7 +1,8 @@
-"""Laws of pairs of geoms: friction, restitution and number of rows of their contacts where a user gives them.
+"""Contact laws given for pairs of geoms: friction, restitution and number of rows.
 
-Geoms are of kinds, and a table has the law of each pair of kinds. Where it says nothing (NaN), a contact has
-what MuJoCo makes of its two geoms, and the smaller restitution of both.
+Geoms are grouped into kinds, and a table has the law of each pair of kinds. For values that are not given
+(NaN), a
+contact has MuJoCo's combination of its two geoms, and the smaller restitution of both.
 """
 
 from collections.abc import Sequence
@@ -15,27 +16,27 @@ from stickslip.kernels.robots.layout import LAW_CONDIM, LAW_RESTITUTION, LAWS
 from stickslip.state import Array, IntArray, ModelError
 
 CONDIMS = (1, 3, 4, 6)
-"""Rows of a contact: normal; with sliding; with torsion; with rolling."""
+"""Numbers of rows of a contact: normal; with sliding; with torsion; with rolling."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairLaws:
-    """The law of every pair of kinds of geoms."""
+    """Laws of all pairs of kinds of geoms."""
 
     kind: IntArray
-    """Of the geoms [-], shape (ngeom,)."""
+    """Kind of each geom [-], shape (ngeom,)."""
     law: Array
-    """Friction along two axes, about the normal, about two axes, restitution, rows; NaN where MuJoCo's
-    holds [-, -, m, m, m, -, -], shape (kinds, kinds, 7)."""
+    """Friction along two axes, about the normal, about two axes, restitution, rows; NaN for MuJoCo's
+    combination [-, -, m, m, m, -, -], shape (kinds, kinds, 7)."""
 
     @classmethod
     def none(cls, ngeom: int) -> "PairLaws":
-        """Nothing is given."""
+        """Return the table without given laws."""
         return cls(np.zeros(ngeom, np.int64), np.full((1, 1, LAWS), np.nan))
 
     @classmethod
     def read(cls, kind: Any, law: Any) -> "PairLaws":
-        """From lists, None for NaN; a ValueError says what is wrong."""
+        """Return the table from lists, with None for NaN; raise a ValueError if it is invalid."""
         made = cls(np.array(kind, np.int64), np.array(law, float))
         n = len(made.law)
         if made.law.shape != (n, n, LAWS) or not np.isin(made.kind, np.arange(n)).all():
@@ -44,12 +45,15 @@ class PairLaws:
 
     @property
     def given(self) -> bool:
-        """Whether anything is."""
+        """Whether any law is given."""
         return not bool(np.isnan(self.law).all())
 
     def joined(self, materials: Array, of_geom: IntArray) -> "PairLaws":
-        """With more geoms, of these materials, whose laws are given: mu, mu_roll, mu_spin, e [-, m, m, -],
-        shape (nm, nm, 4)."""
+        """Return the table with further geoms, with the laws of materials.
+
+        materials   mu, mu_roll, mu_spin, e of pairs of materials [-, m, m, -], shape (nm, nm, 4)
+        of_geom     material of each further geom [-], shape (count,)
+        """
         own, more = len(self.law), len(materials)
         law = np.full((own + more, own + more, LAWS), np.nan)
         law[:own, :own] = self.law
@@ -59,7 +63,8 @@ class PairLaws:
         return PairLaws(np.concatenate([self.kind, own + of_geom]), law)
 
     def with_pair(self, first: IntArray, second: IntArray, row: Array) -> "PairLaws":
-        """With the numbers of `row` (7,) that are not NaN between two sets of geoms."""
+        """Return the table with the entries of `row`, (7,), that are not NaN set between two sets of
+        geoms."""
         of = np.zeros((len(self.kind), 3), np.int64)
         of[:, 0] = self.kind
         of[first, 1] = of[second, 2] = 1
@@ -72,7 +77,7 @@ class PairLaws:
 
 
 def law_row(owner: str, friction: ArrayLike | None, restitution: float | None, condim: int | None) -> Array:
-    """What is given of a pair, NaN for the rest, shape (7,)."""
+    """Return the values given for a pair, NaN for others [-, -, m, m, m, -, -], shape (7,)."""
     row = np.full(LAWS, np.nan)
     if friction is not None:
         given = np.atleast_1d(np.asarray(friction, float))

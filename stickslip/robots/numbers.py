@@ -1,4 +1,4 @@
-"""Numbers of a robot that one may fit, draw or differentiate by: masses, friction and restitution."""
+"""Parameters of a robot that can be fitted, varied or differentiated by: masses, friction and restitution."""
 
 import copy
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from stickslip.robots.robot import Robot
 from stickslip.state import Array, ModelError
 
 ROBOT_NUMBERS = ("mass", "friction", "restitution", "limit_restitution")
-"""What `robot_with` takes."""
+"""Names of the parameters that `robot_with` takes."""
 BOUNCES = ("restitution", "limit_restitution")
-"""Those of impacts: of geoms, and of limits of joints and tendons."""
+"""Parameters of impacts: restitution of geoms, and of limits of joints and tendons."""
 
 
 @contextmanager
 def numbers_of(model: Any, **numbers: Array) -> Iterator[None]:
-    """MuJoCo's model with other masses or coefficients of friction, for as long as that lasts."""
+    """Context in which MuJoCo's model has other masses or coefficients of friction."""
     fields = {"mass": "body_mass", "friction": "geom_friction"}
     own = {name: np.array(getattr(model, fields[name])) for name in numbers}
     write_numbers(model, **numbers)
@@ -31,18 +31,24 @@ def numbers_of(model: Any, **numbers: Array) -> Iterator[None]:
 
 
 def write_numbers(model: Any, mass: Array | None = None, friction: Array | None = None) -> None:
-    """Masses of bodies [kg], shape (nbody,), and friction of geoms, shape (ngeom, 3), into MuJoCo's model."""
+    """Write masses of bodies [kg], shape (nbody,), and friction of geoms, shape (ngeom, 3), to MuJoCo's
+    model."""
     mujoco = load_mujoco()
     if friction is not None:
         model.geom_friction[:] = np.reshape(friction, (-1, 3))
     if mass is not None:
         model.body_mass[:] = mass
-        mujoco.mj_setConst(model, mujoco.MjData(model))  # masses of trees follow
+        mujoco.mj_setConst(
+            model, mujoco.MjData(model)
+        )  # recomputes derived constants, such as masses of subtrees
 
 
 def robot_with(robot: Robot, **numbers: Array) -> Robot:
-    """A robot with other numbers: masses of bodies and friction of geoms as `write_numbers` takes them,
-    restitution of geoms [-], shape (ngeom,), and at limits [-], shape (njnt + ntendon,)."""
+    """Return the robot with other parameters.
+
+    These are masses of bodies and friction of geoms as in `write_numbers`, restitution of geoms [-], shape
+    (ngeom,), and at limits [-], shape (njnt + ntendon,).
+    """
     own = numbers_in(robot)
     for name, value in numbers.items():
         _check(name, np.asarray(value, float).reshape(own[name].shape), own[name])
@@ -53,14 +59,14 @@ def robot_with(robot: Robot, **numbers: Array) -> Robot:
 
 
 def numbers_in(robot: Robot) -> dict[str, Array]:
-    """The numbers of a robot that `robot_with` takes, by name [kg, -, -, -]."""
+    """Return the parameters of a robot that `robot_with` takes, by name [kg, -, -, -]."""
     m = robot.model
     found = np.array(m.body_mass), np.array(m.geom_friction), robot.restitution, robot.limit_restitution
     return dict(zip(ROBOT_NUMBERS, found, strict=True))
 
 
 def _check(name: str, value: Array, own: Array) -> None:
-    """Refuse numbers that no robot can have. own: those of the model."""
+    """Raise a ModelError for invalid values of a parameter. own: the values of the model."""
     bad, allowed = value < 0.0, "at least 0"
     if name == "mass":
         bad, allowed = bad | ((value == 0.0) & (own > 0.0)), "above 0 where the model's is"

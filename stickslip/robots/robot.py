@@ -22,8 +22,8 @@ from stickslip.robots.reading import Source, explained, read_source
 from stickslip.state import Array, IntArray, ModelError, State, UnknownNameError
 
 CONES = ("groups", "joint")
-"""How sliding, torsion and rolling are limited: a limit for each group, or one ellipsoid for all, as MuJoCo
-has it."""
+"""Friction limits of sliding, torsion and rolling: one for each group, or one ellipsoid for all, as in
+MuJoCo."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,14 @@ class Robot:
     """
 
     model: Any = field(repr=False)
-    """MuJoCo's, not to be changed."""
+    """MuJoCo's model; must not be modified."""
     name: str
     restitution: Array = field(repr=False)
     """Coefficients of restitution of geoms; a contact has the smaller one of its two [-], shape (ngeom,)."""
     limit_restitution: Array = field(repr=False)
-    """At limits of joints, then of tendons [-], shape (njnt + ntendon,)."""
+    """Coefficients of restitution at limits of joints, then of tendons [-], shape (njnt + ntendon,)."""
     laws: PairLaws = field(repr=False)
-    """Friction and restitution of pairs of geoms, where they are given."""
+    """Friction and restitution given for pairs of geoms."""
     cone: str = "groups"
     """One of `CONES`."""
     unused: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Robot:
     source: Source | None = field(default=None, repr=False)
     """Path or text of the model; None for an MjModel."""
     world: World | None = field(default=None, repr=False)
-    """Bodies around it, which the model has too."""
+    """Bodies around the robot, which are also in the model."""
 
     @classmethod
     def load(
@@ -64,12 +64,12 @@ class Robot:
     ) -> "Robot":  # fmt: skip
         """Return the robot of the path or the text of an MJCF or URDF file, an MjSpec or an MjModel.
 
-        search              folders in which files and packages (`package://`) are looked for, beside that of
-                            the model; nothing else is read
-        restitution         of geoms, which MJCF lacks: one number, one per geom, or by name of the geom
-        limit_restitution   restitution at limits of joints and tendons, likewise
-        cone                `groups`: sliding, torsion and rolling have a limit each; `joint`: one ellipsoid
-                            for all, as MuJoCo has it
+        search              folders in which files and packages (`package://`) are searched, in addition to
+                            the folder of the model; no other files are read
+        restitution         restitution of geoms, which MJCF lacks: one number, one per geom, or by name
+        limit_restitution   restitution at limits of joints and tendons, in the same forms
+        cone                `groups`: separate friction limits of sliding, torsion and rolling; `joint`: one
+                            ellipsoid for all, as in MuJoCo
         """
         mujoco = load_mujoco()
         name, read = "the model", None
@@ -94,7 +94,10 @@ class Robot:
         cls, source: Source, restitution: Any, limit_restitution: Any, cone: str,
         laws: PairLaws | None = None, world: World | None = None,
     ) -> "Robot":  # fmt: skip
-        """From a model that was read; the numbers are those of the model with the world."""
+        """Return a robot from a source that was read.
+
+        Restitutions are those of all geoms and limits, including those of the world.
+        """
         model, said = _compiled(source, source.name, world)
         robot = cls._of(model, said, source.name, restitution, limit_restitution, cone, source, world)
         if laws is None:
@@ -125,11 +128,12 @@ class Robot:
         )  # fmt: skip
 
     def with_world(self, world: World) -> "Robot":
-        """The robot with the bodies of a world around it, in one simulation.
+        """Return the robot together with the bodies of a world.
 
         Shapes, masses, materials, names, start poses and velocities are those of the world. Contacts between
-        its bodies have the laws of its materials; contacts with the robot have the larger friction of both,
-        as MuJoCo mixes it, and the smaller restitution, unless `with_pair` gives others.
+        bodies of the world have the laws of its materials. Contacts with the robot have the larger friction
+        of
+        both geoms, as in MuJoCo, and the smaller restitution, unless `with_pair` sets them.
         """
         from stickslip.robots import surroundings
 
@@ -150,14 +154,14 @@ class Robot:
         self, first: str, second: str, *, friction: ArrayLike | None = None, restitution: float | None = None,
         condim: int | None = None,
     ) -> "Robot":  # fmt: skip
-        """The robot with a law of its own where two geoms touch, or all geoms of two bodies.
+        """Return the robot with another contact law between two geoms, or between all geoms of two bodies.
 
         friction      1 number: sliding; 3: sliding, torsion, rolling; 5: along and about both axes
                       [-, -, m, m, m]
-        restitution   [-]
-        condim        rows of the contact, as in MJCF: 1, 3, 4 or 6
+        restitution   coefficient of restitution [-]
+        condim        number of rows of the contact, as in MJCF: 1, 3, 4 or 6
 
-        What is not given stays as it was.
+        Values that are not given are unchanged.
         """
         owner = f"pair {first!r}, {second!r}"
         row = law_row(owner, friction, restitution, condim)
@@ -169,7 +173,7 @@ class Robot:
         return replace(self, laws=self.laws.with_pair(*sets, row))
 
     def _geoms(self, name: str) -> IntArray:
-        """Numbers of the geom of that name, or of all geoms of the body of that name."""
+        """Return the index of the geom of that name, or the indices of all geoms of the body of that name."""
         geoms, bodies = self.names("geom"), self.names("body")
         if name in geoms:
             return np.array([geoms.index(name)])
@@ -182,8 +186,10 @@ class Robot:
         return found
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of its `body`, `joint`, `geom`, `actuator`, `sensor`, `key`, ...; a thing without one is
-        called by its kind and number."""
+        """Return the names of elements of a kind: `body`, `joint`, `geom`, `actuator`, `sensor`, `key`, ...
+
+        An unnamed element is called by its kind and index.
+        """
         mujoco = load_mujoco()
         what = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
         count = {
@@ -200,25 +206,25 @@ class Robot:
 
     @cached_property
     def _velocity(self) -> Array:
-        """At the start [m/s, rad/s], shape (nv,): the bodies of the world may move."""
+        """Velocities at the start [m/s, rad/s], shape (nv,); only bodies of the world may move."""
         return np.zeros(self.model.nv) if self.world is None else start_velocity(self.model, self.world)
 
     @cached_property
     def _control(self) -> Array:
-        """At the start [any], shape (nu,): inputs of the world have their defaults."""
+        """Controls at the start [any], shape (nu,); inputs of the world have their default values."""
         given, ctrl = {} if self.world is None else input_values(self.world), np.zeros(self.model.nu)
-        ctrl[ctrl.size - len(given) :] = list(given.values())  # their motors come last
+        ctrl[ctrl.size - len(given) :] = list(given.values())  # motors of the world are last
         return ctrl
 
     def key(self, name: str, t: float = 0.0) -> State:
-        """The state of a keyframe."""
+        """Return the state of a keyframe."""
         known = self.names("key")
         if name not in known:
             listed = alternatives(name, known, most=LISTED) if known else "the model has none"
             raise UnknownNameError(f"unknown key {name!r}; {listed}")
         k, m = known.index(name), self.model
         mocap = np.concatenate([m.key_mpos[k].reshape(-1), m.key_mquat[k].reshape(-1)])
-        # Keys know nothing of the bodies of the world.
+        # Keyframes do not include the bodies of the world.
         v, ctrl = m.key_qvel[k] + self._velocity, m.key_ctrl[k] + self._control
         return self._state(m.key_qpos[k], v, m.key_act[k], ctrl, mocap, t)
 
@@ -226,7 +232,8 @@ class Robot:
         self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None, t: float = 0.0,
         ctrl: ArrayLike | None = None,
     ) -> State:  # fmt: skip
-        """A state from positions, velocities and controls in MuJoCo's order [m, -, rad; m/s, rad/s; any]."""
+        """Return a state from positions, velocities and controls in MuJoCo's order [m, -, rad; m/s, rad/s;
+        any]."""
         m = self.model
         q = m.qpos0 if qpos is None else np.asarray(qpos, float)
         v = self._velocity if qvel is None else np.asarray(qvel, float)
@@ -235,7 +242,9 @@ class Robot:
         return made
 
     def check_state(self, state: State) -> None:
-        """A ModelError where a state is not one of this robot."""
+        """Raise a ModelError for an invalid state of this robot: wrong sizes, non-finite values, or
+        quaternions
+        that are not of unit length."""
         m = self.model
         nz = m.na + m.nu + 7 * m.nmocap
         for key, size in (("q", m.nq), ("v", m.nv), ("z", nz)):
@@ -268,7 +277,7 @@ class Robot:
         return State(float(t), *arrays)
 
     def live(self, **how: Any) -> Any:
-        """A run that goes on step by step, with MuJoCo's data behind it: `ss.live(robot, ...)`."""
+        """Return a run that is advanced step by step: `ss.live(robot, ...)`."""
         return import_module("stickslip.runs").live(self, **how)
 
     def __str__(self) -> str:
@@ -286,11 +295,13 @@ class Robot:
 
 
 def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, tuple[str, ...]]:
-    """MuJoCo's model of a spec or a source, and what MuJoCo warns of, a sentence each; what it says of a bad
-    one in one sentence."""
+    """Compile a spec or a source; return MuJoCo's model and MuJoCo's warnings, one sentence each.
+
+    Raise a ModelError with MuJoCo's message for an invalid model.
+    """
     mujoco, given = load_mujoco(), source
     try:
-        # A warning comes twice, and would be written to a file in the folder of the user.
+        # MuJoCo reports a warning twice, and would write it to a file in the working directory.
         with Warnings() as said, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             if isinstance(source, Source):
@@ -307,7 +318,7 @@ def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, 
 
 
 def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:
-    """One number for each, from one for all, a list, or a table by name."""
+    """Return one number for each name, from one number for all, a list, or a mapping by name."""
     values = np.zeros(len(names))
     if isinstance(given, Mapping):
         for name, value in given.items():

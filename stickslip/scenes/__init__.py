@@ -1,6 +1,7 @@
 """Scenes by name: `make("wall-problem", rows=12)` is a contact problem, `make("bouncing-ball", e=0.8)` a run.
 
-Names of scenes that are problems end in `-problem`. A new scene is one function and one word here.
+Names of scenes that are problems end in `-problem`. A new scene is a function, and an entry of the tables
+below.
 """
 
 from collections.abc import Callable
@@ -38,7 +39,7 @@ RUNS = {
     "rolling_bodies": ("dzhanibekov", "rockfall", "rolling_ball", "tippe_top"),
     "sliders": ("box_incline", "coulomb_oscillator", "incline_block", "stick_slip"),
 }
-"""Functions that make the scenes that run, by their modules."""
+"""Functions of scenes of kind run, by module."""
 SCENES = {
     "chute-problem": "stickslip.scenes.packing:chute",
     "incline-problem": "stickslip.scenes.rigid:incline",
@@ -49,11 +50,11 @@ SCENES = {
     for module, functions in RUNS.items()
     for function in functions
 }
-"""All scenes, and where they are made, as module:function."""
+"""Function of each scene, as module:function."""
 
 
 def names(kind: str | None = None) -> list[str]:
-    """Return the names of the scenes, or of those of a kind: `problem` or `run`.
+    """Return the names of all scenes, or of the scenes of a kind: `problem` or `run`.
 
     Example:
 
@@ -83,10 +84,10 @@ def make(name: str, **given: Any) -> Any:
         if key not in known:
             others = alternatives(key, known, "it has:")
             raise TypeError(f"scene {name} has no parameter {key!r}; {others}")
-    made = scene(**given)
+    result = scene(**given)
     if kind_of(name) == RUN:
-        remember(made.system, current_name(name), dict(given))
-    return made
+        remember(result.system, current_name(name), dict(given))
+    return result
 
 
 def parameters(name: str) -> dict[str, Any]:
@@ -109,9 +110,9 @@ def summary(name: str) -> str:
 
 
 def function(name: str) -> Callable[..., Any]:
-    """Return the function that makes the scene `name`."""
-    module, _, made = SCENES[current_name(name)].partition(":")
-    return getattr(import_module(module), made)
+    """Return the function of the scene `name`."""
+    module, _, attribute = SCENES[current_name(name)].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def scheme_name(scene: "Scenario", scheme: str | None = None) -> str:
@@ -124,7 +125,9 @@ def scheme_name(scene: "Scenario", scheme: str | None = None) -> str:
     chosen = scene.scheme if scheme is None else scheme
     if isinstance(scene.system, World):
         chosen = registry.name_for_bodies(chosen)
-        if registry.entry(chosen).order == registry.BODIES:  # whether it can carry this world, it says itself
+        if (
+            registry.entry(chosen).order == registry.BODIES
+        ):  # the scheme itself refuses worlds that it does not support
             return chosen
     registry.entry(chosen)
     if scene.schemes and chosen not in scene.schemes:
@@ -139,13 +142,13 @@ def scheme_of(scene: "Scenario", scheme: str | None = None, **given: Any) -> Any
     from stickslip.schemes import registry
 
     chosen = scheme_name(scene, scheme)
-    own = dict(scene.options) if chosen == scene.scheme else {}
-    return registry.make(chosen, **own | given)
+    options = dict(scene.options) if chosen == scene.scheme else {}
+    return registry.make(chosen, **options | given)
 
 
 def current_name(name: str) -> str:
     """Return the current name of a scene; an old name warns, an unknown one raises an UnknownNameError."""
-    found = name if name in SCENES else current("scene", name, OLD)
-    if found not in SCENES:
+    scene_name = name if name in SCENES else current("scene", name, OLD)
+    if scene_name not in SCENES:
         raise UnknownNameError(f"unknown scene {name!r}; {alternatives(name, sorted(SCENES))}")
-    return found
+    return scene_name

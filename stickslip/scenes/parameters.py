@@ -1,8 +1,9 @@
-"""Checks of scene parameters: each refusal names the parameter, its value and what is allowed.
+"""Checks of scene parameters; error messages name the parameter, its value and the allowed values.
 
-The docstring of a scene is the table of its parameters, `name: meaning [unit], bounds.` on a line each, which
-`checked` enforces; those of `COMMON` need no line. Bounds are numbers, `> 0`, `<= 60`, `in [0, 1)`. What
-others bound is left to the scene.
+The docstring of a scene has a table of its parameters, one line `name: meaning [unit], bounds.` each, which
+`checked` enforces; parameters in `COMMON` need no line. Bounds are numbers: `> 0`, `<= 60`, `in [0, 1)`.
+Bounds
+that depend on other parameters are checked by the scene.
 """
 
 import math
@@ -32,28 +33,30 @@ COMMON = {
     "bodies": "how many [-], >= 1.",
     "push": "speed to the side, along x, at the top at the start; it grows with the height [m/s].",
 }
-"""Parameters that most scenes have, and what they mean unless the docstring says otherwise."""
+"""Default meanings of parameters that most scenes have."""
 
 
 def documented(scene: Callable[..., Any]) -> dict[str, str]:
-    """What the parameters of a scene are, in its order, as its docstring says; a line may name several,
-    `a, b: meaning`."""
+    """Return the meanings of the parameters of a scene, in order, from its docstring.
+
+    A line may name several parameters, `a, b: meaning`.
+    """
     known, last = signature(scene).parameters, list[str]()
-    found = {name: COMMON[name] for name in known if name in COMMON}
+    table = {name: COMMON[name] for name in known if name in COMMON}
     for line in (getdoc(scene) or "").splitlines():
         names, colon, text = line.partition(": ")
         if colon and all(name in known for name in names.split(", ")):
             last = names.split(", ")
-            found |= dict.fromkeys(last, text.strip())
+            table |= dict.fromkeys(last, text.strip())
         elif last and line.strip():
-            found |= {name: f"{found[name]} {line.strip()}" for name in last}
+            table |= {name: f"{table[name]} {line.strip()}" for name in last}
         else:
             last = []
-    return {name: found[name] for name in known if name in found}
+    return {name: table[name] for name in known if name in table}
 
 
 def bounds(meaning: str) -> tuple[str, dict[str, float]]:
-    """Unit and numeric bounds of a line of the table, the bounds as `number` takes them."""
+    """Return the unit and the bounds of a line of the table; the bounds are arguments of `number`."""
     _, bracket, after = meaning.partition("[")
     unit, _, after = after.partition("]")
     ends = {ENDS[sign]: float(value) for sign, value in BOUND.findall(after)}
@@ -63,7 +66,10 @@ def bounds(meaning: str) -> tuple[str, dict[str, float]]:
 
 
 def checked(scene: Callable[P, Made]) -> Callable[P, Made]:
-    """The scene with its numbers checked as its docstring says; text, switches and sizes it checks itself."""
+    """Decorator: check the numbers given to a scene against its docstring.
+
+    Text, switches and tuples are checked by the scene itself.
+    """
     table: Mapping[str, str] = documented(scene)
     usual = defaults(scene)
 
@@ -91,7 +97,8 @@ def number(
     name: str, value: float, unit: str, *, above: float | None = None, least: float | None = None,
     below: float | None = None, most: float | None = None,
 ) -> float:  # fmt: skip
-    """`value` as a float inside its range (`above` and `below` are open ends); unit for the message."""
+    """Return `value` as a float inside its range (`above` and `below` are open ends); `unit` is for
+    messages."""
     signs = ((">", gt, above), (">=", ge, least), ("<", lt, below), ("<=", le, most))
     ends = [(sign, holds, bound) for sign, holds, bound in signs if bound is not None]
     allowed = " and ".join(["finite", *(f"{sign} {bound:g}" for sign, _, bound in ends)])
@@ -105,13 +112,13 @@ def number(
 
 
 MOST = 1_000_000
-"""Bodies that a scene can be asked for: beyond it memory is gone before the first step."""
+"""Largest number of bodies of a scene; more would exhaust memory before the first step."""
 SEEDS = 2**63
-"""Seeds of random numbers are below it."""
+"""Largest seed of random numbers."""
 
 
 def whole(name: str, value: int, least: int, most: int = MOST) -> int:
-    """`value` as an int from `least` to `most`."""
+    """Return `value` as an int from `least` to `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}")
     if value > most:

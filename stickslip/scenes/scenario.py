@@ -1,4 +1,4 @@
-"""A scene that runs: a system or a world, how long and how finely, the facts it must show, and its figure."""
+"""Scenarios: a system or a world with duration, time step, expected facts and a figure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,23 +12,23 @@ from stickslip.systems.system import NonsmoothSystem
 GRAVITY = 9.81
 """Acceleration of gravity, along -z [m/s²]."""
 BODIES = ("moreau-jean-semi-explicit",)
-"""Schemes of a scene that is a world, unless it says others."""
+"""Default schemes of scenes that are worlds."""
 SWITCHED = ("euler-moreau", "event-driven")
-"""Schemes of circuits and relays whose switches event-driven integration can follow."""
+"""Schemes of circuits and relays whose switching the event-driven scheme can resolve."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something known about a run, and what was measured."""
+    """A known value of a run, and its measured value."""
 
     claim: str
-    """The fact in words, with its source and unit: «second impact [s], closed form»."""
+    """The fact in words, with source and unit, such as "second impact [s], closed form"."""
     measured: float
-    """What the run gave."""
+    """Value of the run."""
     expected: float
-    """What it should be."""
+    """Expected value."""
     tolerance: float
-    """How far the two may be apart, absolutely, and why is in the claim or the docs."""
+    """Largest absolute difference; the claim or the docs give the reason."""
 
     def __post_init__(self) -> None:
         for name in ("measured", "expected", "tolerance"):  # numbers of NumPy too
@@ -36,39 +36,40 @@ class Fact:
 
     @property
     def ok(self) -> bool:
-        """Whether the run shows the fact."""
+        """Whether the measured value agrees with the expected one."""
         return abs(self.measured - self.expected) <= self.tolerance
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A ready simulation by name."""
+    """A complete simulation by name."""
 
     name: str
-    """As the command line knows it."""
+    """Name, also on the command line."""
     summary: str
-    """One line."""
+    """Description in one line."""
     system: NonsmoothSystem | World
-    """What is simulated."""
+    """The model."""
     until: float
-    """How long [s]."""
+    """End of the simulation [s]."""
     h: float
     """Time step [s]."""
     scheme: str
-    """Name of the scheme that suits it."""
+    """Name of the default scheme."""
     options: dict[str, Any]
-    """Options of that scheme."""
+    """Options of the default scheme."""
     facts: Callable[[Any], Sequence[Fact]]
-    """What a run must show, of its Trajectory, or Trajectory where `system` is a world; facts that hold
-    for one scheme only look at `trajectory.scheme`."""
+    """Function of a Trajectory that returns the facts of the run; facts that hold for one scheme only depend
+    on
+    `trajectory.scheme`."""
     figure: Callable[[Any], Figure]
-    """What to draw."""
+    """Function of a Trajectory that returns a figure."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""
     period: float | None = None
-    """Period of what drives it [s]; None where nothing periodic does."""
+    """Period of the excitation [s]; None if there is none."""
     observe: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """What a bifurcation diagram shows, by name with its unit: functions of the run over one period."""
+    """Quantities of bifurcation diagrams, by name with unit: functions of the run over one period."""
 
 
 def scene(
@@ -76,7 +77,7 @@ def scene(
     facts: Callable[[Any], Iterable[Fact]], figure: Callable[[Any], Figure],
     schemes: tuple[str, ...] = BODIES, options: Mapping[str, Any] | None = None,
 ) -> Scenario:  # fmt: skip
-    """A Scenario whose own scheme is the first of `schemes`; facts may be yielded one by one."""
+    """Return a Scenario whose default scheme is the first of `schemes`; `facts` may be a generator."""
     return Scenario(
         name, summary, system, until, h, schemes[0], dict(options or {}),
         lambda trajectory: list(facts(trajectory)), figure, schemes,
@@ -87,7 +88,7 @@ def against(
     title: str, x_label: str, y_label: str, x: Array, curves: Mapping[str, Array | tuple[Array, str]],
     **look: Any,
 ) -> Panel:  # fmt: skip
-    """A panel of curves over one abscissa `x`, by name; with a line style as (y, style)."""
+    """Return a panel of curves over one abscissa `x`, by name; a curve is y, or (y, line style)."""
     drawn = [Curve(name, x, *(y if isinstance(y, tuple) else (y,))) for name, y in curves.items()]
     return Panel(title, x_label, y_label, drawn, **look)
 
@@ -95,5 +96,5 @@ def against(
 def over_time(
     title: str, y_label: str, t: Array, curves: Mapping[str, Array | tuple[Array, str]], **look: Any
 ) -> Panel:
-    """A panel of curves over time [s]."""
+    """Return a panel of curves over time [s]."""
     return against(title, "t [s]", y_label, t, curves, **look)

@@ -1,7 +1,5 @@
-"""Experiments of the literature, reproduced, and one of measurements: each gives tables and figure data.
-
-One line per study here.
-"""
+"""Studies: reproduced experiments of the literature, and one on measurements; each returns tables and
+figures."""
 
 from importlib import import_module
 from inspect import signature
@@ -23,7 +21,7 @@ STUDIES: dict[str, str] = {
     "tilt": "stickslip.studies.tilt",
     "tosses": "stickslip.studies.tosses",
 }
-"""The studies and their modules; each offers NAME, SUMMARY and run(quick, progress, ...)."""
+"""Modules of the studies by name; each has NAME, SUMMARY and run(quick, progress, ...)."""
 
 
 def names() -> list[str]:

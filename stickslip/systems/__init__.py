@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stickslip.systems.first_order_relations import FirstOrderType2 as FirstOrderType2
     from stickslip.systems.first_order_view import to_first_order as to_first_order
     from stickslip.systems.guards import Guard as Guard
+    from stickslip.systems.interactions import Interaction as Interaction
     from stickslip.systems.lagrangian import Lagrangian as Lagrangian
     from stickslip.systems.lagrangian import LagrangianLinear as LagrangianLinear
     from stickslip.systems.lagrangian_relations import CompliantRelation as CompliantRelation
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from stickslip.systems.newton_euler_relations import SpherePlane as SpherePlane
     from stickslip.systems.newton_euler_relations import SphereSphere as SphereSphere
     from stickslip.systems.newton_euler_relations import Touch as Touch
-    from stickslip.systems.system import Interaction as Interaction
     from stickslip.systems.system import NonsmoothSystem as NonsmoothSystem
 else:
     __getattr__, __dir__ = door(__name__)

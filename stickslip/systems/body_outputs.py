@@ -1,8 +1,9 @@
-"""Relations between Newton-Euler bodies once they are bound: what contacts and joints have in common.
+"""Base class of bound relations between Newton-Euler bodies: contacts and joints.
 
-An interaction ties one body to the world or two bodies to each other. What a relation computes is y and the
-rows H' of ẏ = H' v with spins in the frames of the bodies; the rows by q̇ follow from v = L(q) q̇, since
-L T = I. Those of bodies whose spins are in the inertial frame follow from them by T(q).
+An interaction connects one body to the world, or two bodies. A relation computes y and the rows H' of ẏ = H'
+v
+with angular velocities in the body frames. The rows by q̇ follow from v = L(q) q̇, since L T = I. The rows of
+bodies with angular velocities in the inertial frame follow from these by T(q).
 """
 
 from abc import abstractmethod
@@ -20,25 +21,26 @@ from stickslip.systems.relations import Binding
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where a body is; the world is a body that never moves."""
+    """Pose of a body; the world is a body that never moves."""
 
     x: Array
     """Position of the centre of mass [m], shape (3,)."""
     p: Array
     """Unit quaternion [-], shape (4,)."""
     R: Array
-    """Body axes to inertial ones [-], shape (3, 3)."""
+    """Rotation matrix from the body frame to the inertial frame [-], shape (3, 3)."""
 
     def own(self, point: Array) -> Array:
-        """A point of the inertial frame in the body's [m], shape (3,)."""
+        """Return a point of the inertial frame in the body frame [m], shape (3,)."""
         return np.asarray(self.R.T @ (point - self.x))
 
 
 WORLD = Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.eye(3))
+"""Pose of the world."""
 
 
 def poses(q: Array) -> tuple[Pose, Pose]:
-    """First and second body; the second is the world where there is one body."""
+    """Return the poses of the first and second body; the second is the world if there is one body."""
     first = Pose(q[:3], q[3:7], rotations.matrices(q[3:7]))
     if q.shape[0] == 7:
         return first, WORLD
@@ -46,7 +48,7 @@ def poses(q: Array) -> tuple[Pose, Pose]:
 
 
 class BodyOutput(ByRows):
-    """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and rows."""
+    """Base class of contacts and joints of Newton-Euler bodies; subclasses define y and rows."""
 
     compliant = False
     constant = False
@@ -63,7 +65,7 @@ class BodyOutput(ByRows):
         askew = np.tile([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], to.nq // 7)
         T = to.kinematics(askew)
         self.inertial = T is not None and not np.allclose(_spins(askew) @ T, np.eye(to.nv))
-        """Whether a body has its spin in the inertial frame."""
+        """Whether a body has its angular velocity in the inertial frame."""
 
     @abstractmethod
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
@@ -71,7 +73,7 @@ class BodyOutput(ByRows):
 
     @abstractmethod
     def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        """H' with spins in the frames of the bodies [-, m], shape (m, nv)."""
+        """Matrix H' for angular velocities in the body frames [-, m], shape (m, nv)."""
 
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         if not self.inertial:
@@ -89,7 +91,7 @@ class BodyOutput(ByRows):
 
     @property
     def holonomic(self) -> slice:
-        """The components whose rows are derivatives of y."""
+        """Components whose rows are derivatives of y."""
         return slice(None)
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
@@ -109,7 +111,7 @@ class BodyOutput(ByRows):
 
 
 def _spins(q: Array) -> Array:
-    """L(q) of all bodies, with the spins in their frames [-], shape (6 n, 7 n)."""
+    """Return L(q) of all bodies, for angular velocities in the body frames [-], shape (6 n, 7 n)."""
     count = q.shape[0] // 7
     L = np.zeros((6 * count, 7 * count))
     for k in range(count):

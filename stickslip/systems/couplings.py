@@ -1,8 +1,8 @@
-"""Smooth forces between systems, and the systems that they join to one.
+"""Couplings: smooth forces between systems, and the joined systems that result from them.
 
-Interactions tie systems by laws; a coupling ties them by a force that is a function of their state: a spring
-of your own, a controller, a motor between a circuit and a joint. Systems with couplings between them are one
-system to schemes, so that all of them take its forces as implicitly as any others.
+Interactions connect systems by laws; a coupling connects them by a force that is a function of their state: a
+spring, a controller, a motor between a circuit and a joint. Systems with couplings between them are joined to
+one system, so that every scheme treats the forces of couplings as implicitly as other forces.
 """
 
 from abc import ABC, abstractmethod
@@ -21,39 +21,40 @@ from stickslip.systems.ports import Member, Port, Reach, members
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
 COORDINATE, VELOCITY = 1, 2
-"""Numbers of q and v among the arguments (t, q, v, z)."""
+"""Indices of q and v among the arguments (t, q, v, z)."""
 
 
 class Pushing(ABC):
-    """A coupling that is bound to the coordinates of the system that it made."""
+    """A coupling bound to the coordinates of its joined system."""
 
     potential_known = False
     quantities: tuple[Quantity, ...] = ()
 
     @abstractmethod
     def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """On all velocities of the joined system [N, N m], shape (nv,)."""
+        """Force on the velocities of the joined system [N, N m], shape (nv,)."""
 
     @abstractmethod
     def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Its derivative [N/m], shape (nv, nq)."""
+        """Derivative of the force by q [N/m], shape (nv, nq)."""
 
     @abstractmethod
     def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Its derivative [N s/m], shape (nv, nv)."""
+        """Derivative of the force by v [N s/m], shape (nv, nv)."""
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        """Potential energy [J]; 0 where none is known."""
+        """Potential energy [J]; 0 where it is unknown."""
         return 0.0
 
 
 class Coupling:
     """Smooth force between systems, a function of any of (t, q, v, z).
 
-    q, v and z are those of the named systems, concatenated: systems, bodies of a world, and its joints, whose
-    q is their coordinate [m, rad] and whose force acts along it [N, N m]. For a first-order system v is its
-    state x, and the force is added to the side of its rate. Jacobians that are not given are computed by
-    differences.
+    q, v and z are the concatenated variables of the named systems. A name may be that of a system, of a body
+    of
+    a world, or of a joint, whose q is its coordinate [m, rad] and whose force acts along it [N, N m]. For a
+    first-order system v is its state x, and the force is added to its rate. Jacobians that are not given are
+    computed by differences.
 
     Example:
 
@@ -77,11 +78,11 @@ class Coupling:
 
     @property
     def owner(self) -> str:
-        """What messages call it."""
+        """Name of the coupling in messages."""
         return f"coupling {self.name!r}"
 
     def bound(self, reach: Reach) -> Pushing:
-        """The coupling in the joined system that the reach leads to."""
+        """Return the coupling bound to a joined system; `reach` maps its variables to the named ones."""
         return _Written(self, reach)
 
     def __repr__(self) -> str:
@@ -110,7 +111,7 @@ class _Written(Pushing):
         return t, self.reach.q(t, q), self.reach.rates(t, q, v), self.reach.z(z)
 
     def _whole(self, one: Quantity) -> Quantity:
-        """A quantity of what is named as one of the whole."""
+        """Return a quantity of the named systems as a quantity of the joined system."""
         constant = one.constant if self.reach.fixed else None
         return Quantity(
             one.owner, one.name, one.shape, lambda t, q, v, z: one(*self._named(t, q, v, z)), constant
@@ -120,7 +121,7 @@ class _Written(Pushing):
         return np.asarray(self.reach.rows(t, q).T @ self.given(*self._named(t, q, v, z)))
 
     def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        if not self.reach.fixed:  # a port turns with its systems
+        if not self.reach.fixed:  # the rows of a port depend on q
             return self.slopes(t, q, v, z)
         if self.dq is None:
             return np.zeros((self.reach.whole[1], self.reach.whole[0]))
@@ -140,8 +141,8 @@ class _Written(Pushing):
 
 
 class Integrated:
-    """A first-order system M ẋ = f(t, x, z) + r among second-order ones: its velocity is x, and its
-    coordinate the integral of x since the start (of a current, the charge)."""
+    """A first-order system M ẋ = f(t, x, z) + r as a second-order one: its velocity is x, and its coordinate
+    the integral of x since the start (for a current, the charge)."""
 
     constant_mass = True
     potential_known = False
@@ -180,7 +181,7 @@ class Integrated:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """None that take q and v; `explain` asks the flow itself."""
+        """Empty: the quantities of the flow take x, not q and v; `explain` calls the flow."""
         return ()
 
     @property
@@ -198,7 +199,7 @@ class Integrated:
 
 
 class Joined:
-    """Second-order systems with couplings between them, as one: their numbers one after the other."""
+    """Several second-order systems with couplings between them as one system, with concatenated variables."""
 
     def __init__(self, systems: Sequence[Dynamics], couplings: Iterable[Coupling], ports: Mapping[str, Port]):
         self.members: tuple[SecondOrderDynamics, ...] = tuple(
@@ -212,7 +213,7 @@ class Joined:
         self.constant_mass = all(one.constant_mass for one in self.members)
         self._curved = any(one.kinematics(one.start.q) is not None for one in self.members)
         self.couplings = tuple(one.bound(Reach(one.owner, one.systems, known, ports)) for one in couplings)
-        """The forces between them."""
+        """The couplings, bound to this system."""
         self.explain(0.0, self.start.q, self.start.v, self.start.z)
 
     def _each(self, q: Array, v: Array, z: Array) -> Iterable[tuple[SecondOrderDynamics, Member, Any]]:
@@ -236,7 +237,8 @@ class Joined:
         return self._tangent("force_dv", [at.v for at in self._places], t, q, v, z)
 
     def _tangent(self, name: str, columns: list[Any], t: float, q: Array, v: Array, z: Array) -> Array:
-        """The derivative of that name, shape (nv, nq) or (nv, nv); `columns` are those of each member."""
+        """Return `force_dq` or `force_dv` (name), shape (nv, nq) or (nv, nv); columns: those of each
+        member."""
         J = np.zeros((v.size, q.size if name == "force_dq" else v.size))
         for (one, at, own), place in zip(self._each(q, v, z), columns, strict=True):
             block = getattr(one, name)(t, *own)
@@ -262,7 +264,7 @@ class Joined:
 
     @property
     def potential_known(self) -> bool:
-        """Whether it is of all of them and of all couplings."""
+        """Whether the potential covers all members and all couplings."""
         own = all(one.potential_known for one in self.members)
         return own and all(one.potential_known for one in self.couplings)
 
@@ -272,16 +274,17 @@ class Joined:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Those of the couplings; members have their own."""
+        """Quantities of the couplings; those of members are accessed through the members."""
         return tuple(one for coupling in self.couplings for one in coupling.quantities)
 
     @property
     def is_compiled(self) -> bool:
-        """Not as a whole."""
+        """False: a joined system is never compiled."""
         return False
 
     def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """Largest relative difference of given Jacobians from central differences [-]."""
+        """Return the largest relative difference between Jacobians and central differences [-]; raise a
+        ModelError where a Jacobian is wrong."""
         at_q, at_v, z = np.asarray(q, float), np.asarray(v, float), self.start.z
         own = max(one.check_jacobians(t, a, b) for one, _, (a, b, _) in self._each(at_q, at_v, z))
         for slope, which in ((self.force_dq, COORDINATE), (self.force_dv, VELOCITY)):
@@ -314,7 +317,7 @@ class Joined:
 def joined(
     systems: Sequence[Dynamics], couplings: Sequence[Coupling], ports: Mapping[str, Port]
 ) -> tuple[Dynamics, ...]:
-    """The systems, those with couplings between them as one in the place of its first."""
+    """Return the systems, with coupled ones joined to one system at the position of its first member."""
     if not couplings:
         return tuple(systems)
     known, number = members(systems), {one.name: i for i, one in enumerate(systems)}
@@ -323,14 +326,20 @@ def joined(
     groups = tied([*((i,) for i in range(len(systems))), *ties])
     found: list[Dynamics] = []
     for group in groups:
-        own = [k - len(systems) for k in group if k >= len(systems)]
-        among = [systems[k] for k in group if k < len(systems)]
-        found.append(Joined(among, [couplings[k] for k in own], ports) if own else among[0])
+        coupled = [k - len(systems) for k in group if k >= len(systems)]
+        group_systems = [systems[k] for k in group if k < len(systems)]
+        found.append(
+            Joined(group_systems, [couplings[k] for k in coupled], ports) if coupled else group_systems[0]
+        )
     return tuple(found)
 
 
 def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Numbers of ties in groups that share what they tie, directly or through others, in their order."""
+    """Return the connected components of ties: lists of indices of ties that share members, directly or
+    indirectly, in order.
+
+    Union-find with the smaller index as the root.
+    """
     root: dict[int, int] = {}
 
     def find(i: int) -> int:

@@ -1,8 +1,8 @@
-"""Relative degree of an interaction: how often y must be differentiated until lam appears in it.
+"""Relative degree of an interaction: the number of times y must be differentiated until lam appears.
 
-The Markov parameters D, CB, CAB, CA²B, ... of the interaction's systems, linearised at a state (Siconos
-Developer's Notes 2017, (8.2) to (8.5)). It is 2 for a rigid contact, 0 for a compliant one, 1 for most
-circuits and for sliding modes. Schemes do not depend on it; it says what kind of model one has written.
+It is determined by the Markov parameters D, CB, CAB, CA²B, ... of the interaction's systems, linearised at a
+state (Siconos Developer's Notes 2017, (8.2) to (8.5)). It is 2 for a rigid contact, 0 for a compliant one, 1
+for most circuits and for sliding modes. Schemes do not use it; it classifies models.
 """
 
 from dataclasses import dataclass
@@ -19,27 +19,29 @@ from stickslip.systems.first_order_view import flow_dx
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ZERO = 1e-8
-"""An entry is zero below this part of what its terms would give without cancelling: above the rounding of
-Jacobians by differences."""
+"""Size below which an entry counts as zero, relative to the sum of the magnitudes of its terms [-]: above the
+rounding of Jacobians by differences."""
 SINGULAR = 1e-10
-"""A matrix is singular below this ratio of its singular values, rows and columns brought to one size."""
+"""Ratio of singular values below which a matrix with scaled rows and columns counts as singular [-];
+heuristic."""
 
 
 @dataclass(frozen=True, eq=False)
 class RelativeDegree:
-    """The relative degree of an interaction, and what it rests on."""
+    """Relative degree of an interaction, with its Markov parameters."""
 
     interaction: str
-    """Its name."""
+    """Name of the interaction."""
     degree: int | None
-    """The uniform relative degree; None where there is none."""
+    """Uniform relative degree; None if there is none."""
     markov: tuple[Array, ...]
     """Markov parameters D, CB, CAB, ... [any], each of shape (m, m), up to the first that is not zero."""
     reason: str
-    """In words: what was found."""
+    """The result in words."""
     rows: tuple[int | None, ...]
-    """Of each row j of y how often it must be differentiated until its own lam_j appears, (1.24) to (1.28);
-    None where it never does. Rows have degrees of their own where there is no uniform one."""
+    """For each row j of y, the number of times it must be differentiated until lam_j appears, (1.24) to
+    (1.28);
+    None if it never does. These differ between rows if there is no uniform degree."""
 
     def __str__(self) -> str:
         return f"interaction {self.interaction!r}: {self.reason}"
@@ -47,23 +49,23 @@ class RelativeDegree:
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
-    """ẋ = A x + B lam, y = C x + D lam at a state."""
+    """Linearisation ẋ = A x + B lam, y = C x + D lam at a state."""
 
     A: Array
-    """[any], shape (n, n)."""
+    """Matrix A [any], shape (n, n)."""
     B: Array
-    """[any], shape (n, m)."""
+    """Matrix B [any], shape (n, m)."""
     C: Array
-    """[any], shape (m, n)."""
+    """Matrix C [any], shape (m, n)."""
     D: Array
-    """[any], shape (m, m)."""
+    """Matrix D [any], shape (m, m)."""
 
 
 def relative_degree(
     system: NonsmoothSystem, interaction: str, *, t: float = 0.0, q: ArrayLike | None = None,
     v: ArrayLike | None = None, lam: ArrayLike | None = None,
 ) -> RelativeDegree:  # fmt: skip
-    """Return the relative degree of an interaction at a state; that of the start and lam = 0 unless given."""
+    """Return the relative degree of an interaction at a state, by default the initial state with lam = 0."""
     model = linearised(system, interaction, t=t, q=q, v=v, lam=lam)
     n, m = model.A.shape[0], model.D.shape[0]
     markov = _markov(model)
@@ -83,21 +85,21 @@ def relative_degree(
 
 
 def _markov(model: Linearised) -> list[Array]:
-    """D, CB, CAB, ..., CA^(n-1)B, zero where they are rounding."""
-    found = [model.D]
+    """Return D, CB, CAB, ..., CA^(n-1)B, with entries below rounding set to zero."""
+    parameters = [model.D]
     reach, sizes = model.B, np.abs(model.B)
     for _ in range(model.A.shape[0]):
         parameter, size = model.C @ reach, np.abs(model.C) @ sizes
-        found.append(np.where(np.abs(parameter) > ZERO * size, parameter, 0.0))
+        parameters.append(np.where(np.abs(parameter) > ZERO * size, parameter, 0.0))
         reach, sizes = model.A @ reach, np.abs(model.A) @ sizes
-    return found
+    return parameters
 
 
 def linearised(
     system: NonsmoothSystem, interaction: str, *, t: float = 0.0, q: ArrayLike | None = None,
     v: ArrayLike | None = None, lam: ArrayLike | None = None,
 ) -> Linearised:  # fmt: skip
-    """A, B, C, D of an interaction and its systems at a state; mechanical ones as first-order, x = (q, v)."""
+    """Return A, B, C, D of an interaction at a state; mechanical systems in first-order form, x = (q, v)."""
     if interaction not in system.interaction:
         raise ModelError(
             f"unknown interaction {interaction!r}; {alternatives(interaction, system.interaction)}"
@@ -119,16 +121,16 @@ def _first_order(system: NonsmoothSystem, one: Bound, t: float, q: Array, lam: A
     for i in one.systems:
         flow, place = system.systems[i], system.places[i]
         assert isinstance(flow, FirstOrderDynamics)
-        own = slice(at, at + flow.start.q.size)
-        A[own, own] = flow.rate_dx(t, q[place.q], system.z0[place.z])
-        M[own, own] = flow.mass(t, q[place.q], system.z0[place.z])
+        rows = slice(at, at + flow.start.q.size)
+        A[rows, rows] = flow.rate_dx(t, q[place.q], system.z0[place.z])
+        M[rows, rows] = flow.mass(t, q[place.q], system.z0[place.z])
         if isinstance(flow, FirstOrder) and flow.driven:
             here = t, q[place.q], system.z0[place.z]
             xdot = flow.velocity(*here, np.zeros(flow.start.q.size))
             _, by_x, by_rate = flow.driven_rate(here[0], here[1], xdot, here[2])
-            A[own, own] += by_x
-            M[own, own] -= by_rate
-        at = own.stop
+            A[rows, rows] += by_x
+            M[rows, rows] -= by_rate
+        at = rows.stop
     K = output.K(t, x, lam, z)
     A = A if K is None else A + K
     B, C, D = output.B(t, x, lam, z), output.C(t, x, lam, z), output.D(t, x, lam, z)
@@ -159,7 +161,7 @@ def _mechanical(system: NonsmoothSystem, one: Bound, t: float, q: Array, v: Arra
 
 
 def _cleaned(matrix: Array) -> Array:
-    """Without what differences leave where a derivative is zero, row by row."""
+    """Return the matrix with entries that are rounding of differences, relative to their row, set to zero."""
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
     return np.where(np.abs(matrix) > 1e-9 * largest, matrix, 0.0)
 

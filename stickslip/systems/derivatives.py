@@ -1,4 +1,4 @@
-"""Jacobians: given by the user, or by central differences; and the check of one against the other."""
+"""Jacobians of quantities: given by users, or by central differences; check of one against the other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,8 @@ from stickslip.state import ModelError
 from stickslip.systems.quantities import Given, Quantity, quantity
 
 STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
-"""Relative step of central differences: rounding and truncation are then of one size."""
+"""Relative step of central differences: the cube root of machine precision, which balances rounding and
+truncation."""
 AGREEMENT = 1e-6
 """Largest relative difference between a given Jacobian and central differences that passes a check."""
 
@@ -18,8 +19,10 @@ AGREEMENT = 1e-6
 def differences(
     function: Callable[[float, Array, Array, Array], Array], which: int, rows: int
 ) -> Callable[[Any, Any, Any, Any], Array]:
-    """d function / d argument `which` (0 for time) by central differences, shape (rows, size of it);
-    a derivative by time has shape (rows,)."""
+    """Return the derivative of a function by argument `which` (0 for time), computed by central differences.
+
+    It has shape (rows, size of the argument); a derivative by time has shape (rows,).
+    """
 
     def derivative(*arguments: Any) -> Array:
         point = [arguments[0], *(np.array(a, float) for a in arguments[1:])]
@@ -52,8 +55,11 @@ def jacobian(
     owner: str, name: str, given: Given | None, of: Quantity | None, which: int, size: int,
     arguments: tuple[str, str, str, str],
 ) -> Quantity | None:  # fmt: skip
-    """The Jacobian `name` of the quantity `of` by its argument `which` of that size: as given, zero where
-    `of` does not depend on it, and otherwise by central differences."""
+    """Return the Jacobian `name` of the quantity `of` by its argument `which`, of that size.
+
+    It is the given one, or None (zero) if `of` does not depend on the argument, otherwise by central
+    differences.
+    """
     if of is None:
         if given is not None:
             raise ModelError(f"{owner}: {name} is given without the quantity that it is the derivative of")
@@ -73,10 +79,12 @@ def check(
     derivative: Quantity, of: Quantity, which: int, t: float, a: Array, b: Array, z: Array,
     rows: IntArray | None = None,
 ) -> float:  # fmt: skip
-    """Largest difference between a Jacobian and central differences, over the largest entry [-].
+    """Return the largest difference between a Jacobian and central differences, relative to the largest entry
+    [-].
 
-    `rows` are those of the Jacobian that `of` has a value for, all unless given. A ModelError that names the
-    worst entry where it is above `AGREEMENT`.
+    rows   rows of the Jacobian for which `of` has values, by default all
+
+    Raise a ModelError that names the worst entry if the difference exceeds `AGREEMENT`.
     """
     ours = derivative(t, a, b, z)
     ours = ours if rows is None else ours[rows]

@@ -1,4 +1,4 @@
-"""Systems that differ in some numbers: masses, lengths, stiffnesses, whatever their functions are made of."""
+"""Families of systems that depend on parameters: masses, lengths, stiffnesses."""
 
 from collections.abc import Callable, Mapping
 
@@ -37,12 +37,12 @@ class Family:
             raise ModelError("a family needs at least one number: Family(make, length=1.0)")
         self.make = make
         self.numbers: dict[str, Array] = {name: _numbers(name, value) for name, value in numbers.items()}
-        """The numbers at which it is differentiated, by name [any]."""
+        """Numbers at which the family is differentiated, by name [any]."""
         self.system = self._make(self.numbers)
-        """Its system at those numbers."""
+        """System of the family at these numbers."""
 
     def at(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
-        """Return the system at these numbers; numbers that are not given are those of the family."""
+        """Return the system at these numbers; numbers that are not given have the values of the family."""
         if all(np.array_equal(value, self.numbers[name].ravel()) for name, value in numbers.items()):
             return self.system
         given = {
@@ -53,10 +53,10 @@ class Family:
 
     def _make(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
         given = {name: value if value.ndim else float(value) for name, value in numbers.items()}
-        found = self.make(**given)
-        if not isinstance(found, NonsmoothSystem):
-            raise ModelError(f"make returns {type(found).__name__}; it must return a NonsmoothSystem")
-        return found
+        system = self.make(**given)
+        if not isinstance(system, NonsmoothSystem):
+            raise ModelError(f"make returns {type(system).__name__}; it must return a NonsmoothSystem")
+        return system
 
     def _checked(self, system: NonsmoothSystem) -> NonsmoothSystem:
         if _layout(system) != _layout(self.system):
@@ -77,10 +77,10 @@ def _layout(system: NonsmoothSystem) -> list[tuple[object, ...]]:
 
 def _numbers(name: str, value: ArrayLike) -> Array:
     try:
-        found = np.array(value, float)
+        array = np.array(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{name} is {value!r}; expected a number or an array of numbers") from None
-    if not np.isfinite(found).all():
-        raise ModelError(f"{name} is not finite: {found}")
-    found.flags.writeable = False
-    return found
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} is not finite: {array}")
+    array.flags.writeable = False
+    return array

@@ -1,7 +1,7 @@
 """First-order systems: M ẋ = f(t, x, z) + T(x) u + r, nonlinear and linear.
 
-Siconos Developer's Notes 2017, (2.1), (2.3) and (9.1). The state x is kept as q of a `State`. An input
-u(t, x, xdot, z) is asked with the rate ẋ that it is part of.
+Siconos Developer's Notes 2017, (2.1), (2.3) and (9.1). The state x is stored as q of a `State`. An input
+u(t, x, xdot, z) may depend on the rate ẋ, which is then defined implicitly.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from stickslip.systems.dynamics import EMPTY, Start, Written, input_jacobian, in
 from stickslip.systems.quantities import FLOW, INPUT, Given, Quantity, needed, quantity
 
 NEWTON = 50
-"""Most iterations to a rate that an input depends on."""
+"""Largest number of Newton iterations for a rate ẋ that an input depends on; heuristic."""
 TAKES = ("t", "x", "z")
-"""Arguments of a first-order system's functions; multipliers act through its relations."""
+"""Arguments of the functions of a first-order system; multipliers act through its relations."""
 
 
 class FirstOrder(Written):
@@ -53,12 +53,12 @@ class FirstOrder(Written):
         self.inputs = inputs(owner, T, u, n, (x, np.zeros(n), self.start.z), INPUT)
         self.input = None if self.inputs is None else self.inputs.product
         self.driven = self.inputs is not None and "xdot" in self.inputs.u.wanted
-        """Whether the input takes ẋ: then it is no part of `rate`."""
+        """Whether the input depends on ẋ; such an input is not part of `rate`."""
         self.dinput_dx = input_jacobian(owner, self.inputs, 1, du_dx, n, INPUT)
         self.dinput_dxdot = input_jacobian(owner, self.inputs, 2, du_dxdot, n, INPUT)
-        for which, found in ((1, self.dinput_dx), (2, self.dinput_dxdot)):
-            if found is not None:
-                self.jacobians["T u", which] = found
+        for which, jacobian in ((1, self.dinput_dx), (2, self.dinput_dxdot)):
+            if jacobian is not None:
+                self.jacobians["T u", which] = jacobian
         nz = self.start.z.shape[0]
         self.z_update = quantity(owner, "z_update", z_update, (nz,), FLOW, TAKES)
         self.explain(0.0, x, EMPTY, self.start.z)
@@ -78,16 +78,17 @@ class FirstOrder(Written):
         return A if self.dinput_dx is None or self.driven else A + self.dinput_dx(t, x, EMPTY, z)
 
     def driven_rate(self, t: float, x: Array, xdot: Array, z: Array) -> tuple[Array, Array, Array]:
-        """T u of an input that takes ẋ, and its derivatives by x and by ẋ [any], shapes (nx,), (nx, nx)."""
+        """Return T u of an input that depends on ẋ, and its derivatives by x and by ẋ [any], shapes (nx,),
+        (nx, nx) and (nx, nx)."""
         assert self.input is not None
         n, at = x.shape[0], (t, x, xdot, z)
         by_x, by_rate = (
-            np.zeros((n, n)) if one is None else one(*at) for one in (self.dinput_dx, self.dinput_dxdot)
+            np.zeros((n, n)) if slope is None else slope(*at) for slope in (self.dinput_dx, self.dinput_dxdot)
         )
         return self.input(*at), by_x, by_rate
 
     def velocity(self, t: float, x: Array, z: Array, r: Array) -> Array:
-        """ẋ with M ẋ = f + T u + r [any], shape (nx,); by Newton's method where u takes ẋ."""
+        """Solution ẋ of M ẋ = f + T u + r [any], shape (nx,); by Newton's method where u depends on ẋ."""
         M, f = self.mass(t, x, z), self.rate(t, x, z) + r
         xdot = np.asarray(np.linalg.solve(M, f))
         for _ in range(NEWTON if self.driven else 0):
@@ -105,14 +106,14 @@ class FirstOrder(Written):
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that was given, and the Jacobians in use."""
+        """All given quantities, and the Jacobians in use."""
         parts = () if self.inputs is None else self.inputs.quantities
         found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.dinput_dxdot, self.z_update)
         return tuple(q for q in found if q is not None)
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:
-        """T u, for which T and u stand."""
+        """The product T u: a compiled step calls T and u themselves."""
         return (self.input,)
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
@@ -155,10 +156,10 @@ class FirstOrderLinear(FirstOrder):
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """A and b, and the others."""
+        """A, b, and the quantities of any first-order system."""
         return (self.A, *(() if self.b is None else (self.b,)), *super().quantities)
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:
-        """As of any first-order system; A and b stand for f."""
+        """f and its Jacobian, for which a compiled step uses A and b, and the product T u."""
         return self.f, self.df_dx, self.input

@@ -1,7 +1,7 @@
 """Relations of first-order systems: y = h(t, x, lam), r = g(t, x, lam), and their special cases.
 
-Siconos Developer's Notes 2017, (9.1) to (9.4). Jacobians are given or by central differences; a Jacobian that
-is zero because its function does not take the argument costs nothing.
+Siconos Developer's Notes 2017, (9.1) to (9.4). Jacobians are given or computed by central differences; no
+differences are computed for an argument that a function does not take.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
 from stickslip.systems.relations import Binding, FirstOrderOutput, OfQuantities
 
 STATE, MULTIPLIER = 1, 2
-"""Numbers of x and lam among the arguments (t, x, lam, z)."""
+"""Indices of x and lam among the arguments (t, x, lam, z)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +85,15 @@ class FirstOrderLinearRelation:
     """
 
     C: Given
-    """Shape (m, nx)."""
+    """Matrix C, shape (m, nx)."""
     B: Given
-    """Shape (nx, m)."""
+    """Matrix B, shape (nx, m)."""
     D: Given | None = None
-    """Shape (m, m)."""
+    """Matrix D, shape (m, m); zero unless given."""
     F: Given | None = None
-    """Shape (m, nz)."""
+    """Matrix F, shape (m, nz); zero unless given."""
     e: Given | None = None
-    """Shape (m,)."""
+    """Offset e, shape (m,); zero unless given."""
 
     def bound(self, to: Binding) -> FirstOrderOutput:
         return Linear(to, self)
@@ -112,14 +112,14 @@ class Nonlinear(OfQuantities):
         self.output = needed(quantity(to.owner, "h", given.h, (m,), FLOW, h_takes))
         self.input = needed(quantity(to.owner, "g", given.g, (n,), FLOW, g_takes))
         self.jacobians = {
-            (of.name, which): found
+            (of.name, which): slope
             for of, which, size, name, jacobian in (
                 (self.output, STATE, n, "dh_dx", given.dh_dx),
                 (self.output, MULTIPLIER, m, "dh_dlam", given.dh_dlam),
                 (self.input, STATE, n, "dg_dx", given.dg_dx),
                 (self.input, MULTIPLIER, m, "dg_dlam", given.dg_dlam),
             )
-            if (found := derivatives.jacobian(to.owner, name, jacobian, of, which, size, FLOW)) is not None
+            if (slope := derivatives.jacobian(to.owner, name, jacobian, of, which, size, FLOW)) is not None
         }
         self.constant = all(J.constant is not None for J in self.jacobians.values())
         self._C, self._D, self._B = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m))
@@ -152,9 +152,10 @@ class Nonlinear(OfQuantities):
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
         of = {"h": self.output, "g": self.input}
-        found = self.jacobians.items()
+        jacobians = self.jacobians.items()
         return max(
-            (derivatives.check(J, of[name], which, t, q, lam, z) for (name, which), J in found), default=0.0
+            (derivatives.check(J, of[name], which, t, q, lam, z) for (name, which), J in jacobians),
+            default=0.0,
         )
 
 
@@ -166,15 +167,15 @@ class Linear(OfQuantities):
     def __init__(self, to: Binding, given: FirstOrderLinearRelation):
         m, n = to.law.size, to.nq
         shapes = {"C": (m, n), "B": (n, m), "D": (m, m), "F": (m, to.nz), "e": (m,)}
-        found = {
+        matrices = {
             name: quantity(to.owner, name, getattr(given, name), shape, FLOW, ("t", "z"))
             for name, shape in shapes.items()
         }
         for name in ("C", "B"):
-            if found[name] is None:
+            if matrices[name] is None:
                 raise ModelError(f"{to.owner}: {name} is missing")
-        self.matrices: dict[str, Quantity] = {k: one for k, one in found.items() if one is not None}
-        """The quantities that were given, by name; constants have their array as `.constant`."""
+        self.matrices: dict[str, Quantity] = {k: one for k, one in matrices.items() if one is not None}
+        """The given quantities by name; a constant has its array as `.constant`."""
         self.constant = all(
             self.matrices[k].constant is not None for k in ("C", "B", "D") if k in self.matrices
         )

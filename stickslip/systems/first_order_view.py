@@ -1,7 +1,7 @@
-"""Mechanical systems as first-order ones: x = (q, v), ẋ = (T(q) v, M⁻¹ F), with the Jacobian.
+"""Mechanical systems in first-order form: x = (q, v), ẋ = (T(q) v, M⁻¹ F), with the Jacobian.
 
 Siconos Developer's Notes 2017, (2.10) to (2.13). An input p of the mechanical system is the input
-r = (0, M⁻¹ p) of the first-order one: (2.14) leaves the M⁻¹ out, a misprint beside the f of (2.12).
+r = (0, M⁻¹ p) of the first-order system. (2.14) omits M⁻¹, a misprint: it contradicts f of (2.12).
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from stickslip.systems.first_order import FirstOrder
 
 
 def to_first_order(system: SecondOrderDynamics) -> FirstOrder:
-    """Return the system with state x = (q, v): Lagrangian, linear or Newton-Euler."""
+    """Return a Lagrangian, linear or Newton-Euler system as a first-order system with state x = (q, v)."""
     start, nq = system.start, system.start.q.shape[0]
 
     def f(t: float, x: Array, z: Array) -> Array:
@@ -32,12 +32,12 @@ def to_first_order(system: SecondOrderDynamics) -> FirstOrder:
 
 
 def flow(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array) -> Array:
-    """f = (T(q) v, M⁻¹ F) [m/s, m/s², ...], shape (nq + nv,), by (2.12)."""
-    return np.concatenate([_moved(system, q, v), acceleration(system, t, q, v, z)])
+    """Rate f = (T(q) v, M⁻¹ F) of x [m/s, m/s², ...], shape (nq + nv,), by (2.12)."""
+    return np.concatenate([_coordinate_rates(system, q, v), acceleration(system, t, q, v, z)])
 
 
 def acceleration(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array) -> Array:
-    """M⁻¹ F [m/s², rad/s²], shape (nv,)."""
+    """Acceleration M⁻¹ F [m/s², rad/s²], shape (nv,)."""
     return _solved(system, t, system.mass(t, q, z), system.force(t, q, v, z))
 
 
@@ -50,7 +50,7 @@ def flow_dx(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array)
         A[:nq, nq:] = np.eye(nv)
     else:
         A[:nq, nq:] = T
-        A[:nq, :nq] = differences(lambda t, q, b, z: _moved(system, q, v), 1, nq)(t, q, EMPTY, z)
+        A[:nq, :nq] = differences(lambda t, q, b, z: _coordinate_rates(system, q, v), 1, nq)(t, q, EMPTY, z)
     by_q, by_v = system.force_dq(t, q, v, z), system.force_dv(t, q, v, z)
     if by_q is not None:
         A[nq:, :nq] = by_q
@@ -63,7 +63,7 @@ def flow_dx(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array)
     return A
 
 
-def _moved(system: SecondOrderDynamics, q: Array, v: Array) -> Array:
+def _coordinate_rates(system: SecondOrderDynamics, q: Array, v: Array) -> Array:
     T = system.kinematics(q)
     return v if T is None else T @ v
 

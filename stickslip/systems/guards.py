@@ -1,11 +1,13 @@
-"""Guards and edges: instants at which the state of a system jumps, or its inputs do.
+"""Guards and edges: times at which the state of a system jumps, or functions of time jump.
 
     Guard("floor", "ball", lambda q: q[0], {"v": lambda v: -0.8 * v})
     Guard("too warm", "room", lambda x: x[0] - 22.0, {"z": [0.0]}, direction="rising")
 
-Where the function of a guard passes zero in its direction the state becomes what the jump says: the guards
-and jump maps of hybrid systems. The event-driven scheme finds the instant. Edges are instants that are known
-beforehand, at which functions of time jump; the scheme lands on them.
+When the function of a guard crosses zero in its direction, the state jumps to the values of its jump map, as
+in
+hybrid systems. The event-driven scheme locates the event. Edges are known times at which functions of time
+jump;
+schemes end a step there.
 """
 
 import math
@@ -23,9 +25,9 @@ from stickslip.state import ModelError
 from stickslip.systems.quantities import FLOW, MOTION, Given, Quantity, needed, quantity
 
 DIRECTIONS = ("falling", "rising", "both")
-"""Which way a guard's function may pass zero for it to count."""
+"""Directions in which the function of a guard may cross zero."""
 ROUNDING = 8.0 * float(np.finfo(float).eps)
-"""Share of a time that is its rounding."""
+"""Rounding error of a time relative to its value [-]."""
 
 
 class Guard:
@@ -72,21 +74,23 @@ class Guard:
 
 @dataclass(frozen=True, eq=False)
 class BoundGuard:
-    """A guard in its system: where the numbers of its systems stand."""
+    """A guard bound to its systems, with the positions of their variables."""
 
     name: str
     direction: str
     systems: tuple[int, ...]
-    """Numbers of its systems."""
+    """Indices of its systems."""
     function: Quantity
+    """Function whose zero is the event."""
     jump: dict[str, Quantity]
-    """By `q`, `v` or `z`, which it replaces."""
+    """New values by the name of the variable, `q`, `v` or `z`."""
     q: slice | IntArray
-    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
+    """Positions of its coordinates in the flat q [-]: a slice where they are contiguous, otherwise indices,
+    shape (nq,)."""
     v: slice | IntArray
-    """Its velocities in the flat v [-], as above, shape (nv,)."""
+    """Positions of its velocities in the flat v [-], in the same form, shape (nv,)."""
     z: slice | IntArray
-    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
+    """Positions of its discrete parameters in the flat z [-], in the same form, shape (nz,)."""
 
     @classmethod
     def of(
@@ -94,8 +98,13 @@ class BoundGuard:
         places: tuple[slice | IntArray, slice | IntArray, slice | IntArray],
         start: tuple[Array, Array, Array],
     ) -> "BoundGuard":  # fmt: skip
-        """A guard of systems by number, of first order all of them or not; places: where their q, v and z
-        stand; start: the flat q, v and z at the start."""
+        """Return a guard bound to systems.
+
+        numbers       indices of the systems
+        first_order   whether all of them are first-order systems
+        places        positions of their q, v and z
+        start         flat q, v and z at the start
+        """
         owner = f"guard {guard.name!r}"
         sizes = {key: x[place].size for key, x, place in zip("qvz", start, places, strict=True)}
         arguments = FLOW if first_order else MOTION
@@ -108,19 +117,20 @@ class BoundGuard:
                 raise ModelError(f"{owner}: jump of {name!r}; {alternatives(name, allowed[1:])}")
             of = f"the jump of {name}"
             jumps[key] = needed(quantity(owner, of, given, (sizes[key],), arguments, allowed))
-        found = cls(guard.name, guard.direction, numbers, function, jumps, *places)
-        found.value(0.0, *start)
-        return found
+        bound = cls(guard.name, guard.direction, numbers, function, jumps, *places)
+        bound.value(0.0, *start)
+        return bound
 
     def value(self, t: float, q: Array, v: Array, z: Array) -> float:
-        """Its function, of the flat state [any]; a ModelError where that is not a number."""
+        """Return the value of the function at the flat state [any]; raise a ModelError if it is not
+        finite."""
         found = float(self.function(t, *self._own(q, v, z))[0])
         if not math.isfinite(found):
             raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, its function is {found}")
         return found
 
     def jumped(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array, Array]:
-        """The flat state after its jump; that of other systems is as it was."""
+        """Return the flat state after the jump; other systems are unchanged."""
         own, after = self._own(q, v, z), {"q": np.array(q), "v": np.array(v), "z": np.array(z)}
         for name, one in self.jump.items():
             value = one(t, *own)
@@ -134,12 +144,13 @@ class BoundGuard:
 
 
 class Edges:
-    """Instants at which functions of time jump: times in order, or a function of t that gives the next."""
+    """Times at which functions of time jump: an increasing array, or a function of t that returns the
+    next."""
 
     def __init__(self, given: ArrayLike | Callable[[float], float]):
         self._next: Callable[[float], float]
         self.given: Any = given
-        """As they were given: times [s], shape (n,), or a function."""
+        """Times [s], shape (n,), or the user's function."""
         if callable(given):
             self._next = given
             return
@@ -154,11 +165,11 @@ class Edges:
         self._next = lambda t: listed[k] if (k := bisect_right(listed, t)) < len(listed) else math.inf
 
     def after(self, t: float) -> float:
-        """The first later than t and its rounding [s]; inf where there is none."""
-        found = self._ask(t)
-        # Where t is an edge up to rounding, a function may give that one again.
+        """Return the first edge later than t, beyond rounding [s]; inf if there is none."""
+        edge = self._ask(t)
+        # If t is an edge up to rounding, a user's function may return the same edge.
         later = t + ROUNDING * abs(t)
-        return found if found > later else self._checked(later, self._ask(later))
+        return edge if edge > later else self._checked(later, self._ask(later))
 
     def is_one(self, t: float) -> bool:
         """Whether t is an edge up to rounding."""
@@ -166,31 +177,35 @@ class Edges:
         return abs(self._ask(t - 2.0 * rounding) - t) <= 2.0 * rounding
 
     def cuts(self, t: float, end: float) -> tuple[float, ...]:
-        """Where a step from t to `end` is cut, so that no part of it has an edge within: its end last [s]."""
-        found, at = [], self.after(t)
-        while at < end - ROUNDING * abs(end):
-            found.append(at)
-            at = self.after(at)
-        return (*found, end)
+        """Return the times at which a step from t to `end` is split at edges, with `end` as the last [s]."""
+        times, edge = [], self.after(t)
+        while edge < end - ROUNDING * abs(end):
+            times.append(edge)
+            edge = self.after(edge)
+        return (*times, end)
 
     def sides(self, t: float, h: float) -> tuple[float, float]:
-        """Begin and length of a step between edges [s], by rounding shorter where one is at its end, so that
-        functions of time are asked on the side of the step."""
+        """Return start and length of a step between edges [s].
+
+        An end of the step at an edge is moved inwards by rounding, so that functions of time are evaluated on
+        the side of the step.
+        """
         end = t + h
         low = t + ROUNDING * abs(t) if self.is_one(t) else t
         return low, (end - ROUNDING * abs(end) if self.is_one(end) else end) - low
 
     def before(self, t: float) -> float:
-        """A time just before the edge at t, where there is one up to rounding; t where there is none [s]."""
+        """Return a time just before t if t is an edge up to rounding, otherwise t [s]."""
         return t - 4.0 * ROUNDING * abs(t) if self.is_one(t) else t
 
     def clear(self, t: float, h: float, most: int) -> int:
-        """How many steps of length h from t on, at most `most`, have no edge within or at their ends."""
+        """Return the number of steps of length h from t, at most `most`, without an edge inside or at their
+        ends."""
         if self.is_one(t):
             return 0
-        left = self.after(t) - t
-        n = int(min(most, left / h))
-        return n - 1 if n and n * h >= left - 2.0 * ROUNDING * abs(t + left) else n
+        remaining = self.after(t) - t
+        n = int(min(most, remaining / h))
+        return n - 1 if n and n * h >= remaining - 2.0 * ROUNDING * abs(t + remaining) else n
 
     def _ask(self, t: float) -> float:
         try:
@@ -208,14 +223,14 @@ class Edges:
 
 
 def checked_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """Guards, each with a name of its own."""
+    """Return the guards as a tuple; raise a ModelError unless their names are unique."""
     if isinstance(guards, Guard) or not isinstance(guards, Iterable):
         raise ModelError("guards: give a list")
-    found = tuple(guards)
-    for one in found:
+    result = tuple(guards)
+    for one in result:
         if not isinstance(one, Guard):
             raise ModelError(f"guards: {one!r} is not a Guard")
-    for name in (one.name for one in found):
-        if not isinstance(name, str) or not name or sum(one.name == name for one in found) > 1:
+    for name in (one.name for one in result):
+        if not isinstance(name, str) or not name or sum(one.name == name for one in result) > 1:
             raise ModelError(f"a guard is named {name!r}; names must be non-empty text, and unique")
-    return found
+    return result

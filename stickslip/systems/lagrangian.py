@@ -1,7 +1,7 @@
 """Lagrangian systems: M(q) v̇ + N(q, v) + F_int(t, q, v) = F_ext(t) + T(q) u + p, q̇ = v.
 
-Siconos Developer's Notes 2017, (2.7) and (10.1); the total force is F = F_ext - F_int - N + T u, the sign
-of F_int in their (10.3) being a misprint.
+Siconos Developer's Notes 2017, (2.7) and (10.1). The total force is F = F_ext - F_int - N + T u; the sign of
+F_int in (10.3) of the notes is a misprint.
 """
 
 import numpy as np
@@ -61,15 +61,15 @@ class Lagrangian(Written):
         ):
             if of is None and any(g is not None for g in given):
                 raise ModelError(f"{owner}: a Jacobian of {key} is given without {key}")
-            for which, one in enumerate(given, 1):
+            for which, derivative in enumerate(given, 1):
                 label = f"d{key}_d{MOTION[which]}"
-                found = derivatives.jacobian(owner, label, one, of, which, n, MOTION)
-                if found is not None:
-                    self.jacobians[key, which] = found
-        for which, one in enumerate((du_dq, du_dv), 1):
-            found = input_jacobian(owner, self.inputs, which, one, n, MOTION)
-            if found is not None:
-                self.jacobians["T u", which] = found
+                jacobian = derivatives.jacobian(owner, label, derivative, of, which, n, MOTION)
+                if jacobian is not None:
+                    self.jacobians[key, which] = jacobian
+        for which, derivative in enumerate((du_dq, du_dv), 1):
+            jacobian = input_jacobian(owner, self.inputs, which, derivative, n, MOTION)
+            if jacobian is not None:
+                self.jacobians["T u", which] = jacobian
         self.explain(0.0, q, v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
@@ -92,6 +92,7 @@ class Lagrangian(Written):
         return self._derivative(2, t, q, v, z)
 
     def _derivative(self, which: int, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        """Return the derivative of the total force by q (which = 1) or v (2); None where it is zero."""
         total: Array | None = None
         for (of, argument), jacobian in self.jacobians.items():
             if argument == which:
@@ -106,8 +107,8 @@ class Lagrangian(Written):
         return q
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        """Given potential energy, otherwise that of a constant F_ext where there are no internal forces
-        [J]."""
+        """Potential energy [J]: the user's function if given, otherwise -F_ext · q of a constant F_ext if
+        there are no internal forces, otherwise 0."""
         if self.potential_energy is not None:
             return float(self.potential_energy(t, q, EMPTY, z))
         if self.F_int is None and self.F_ext is not None and self.F_ext.constant is not None:
@@ -116,20 +117,20 @@ class Lagrangian(Written):
 
     @property
     def potential_known(self) -> bool:
-        """Whether it was given, or all forces are constant."""
+        """Whether the potential is given, or there are no internal forces and F_ext is constant."""
         steady = self.F_ext is None or self.F_ext.constant is not None
         return self.potential_energy is not None or (self.F_int is None and steady)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that was given, and the Jacobians in use."""
+        """All given quantities, and the Jacobians in use."""
         parts = () if self.inputs is None else self.inputs.quantities
         found = (self.M, self.N, self.F_int, self.F_ext, *parts, self.potential_energy, self.z_update)
         return (*(q for q in found if q is not None), *self.jacobians.values())
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:
-        """The potential energy, and T u, for which T and u stand."""
+        """The potential energy, and the product T u: a compiled step calls T and u themselves."""
         return self.potential_energy, self.input
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
@@ -187,18 +188,20 @@ class LagrangianLinear(Lagrangian):
 
     @property
     def potential_known(self) -> bool:
-        """Whether it was given, or F_ext is constant and K symmetric."""
+        """Whether the potential is given, or F_ext is constant and K symmetric."""
         steady = self.F_ext is None or self.F_ext.constant is not None
         return self.potential_energy is not None or (steady and bool(np.array_equal(self.K, self.K.T)))
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:
-        """As of any Lagrangian system; C and K stand for the internal forces."""
+        """The internal forces, for which a compiled step uses C and K; the potential energy; the product
+        T u."""
         return self.F_int, self.potential_energy, self.input
 
 
 def check_mass(name: str, t: float, M: Array) -> None:
-    """Refuse a mass matrix that is singular or not positive definite, naming system, time and eigenvalue."""
+    """Raise a ModelError if M is not finite, not symmetric or not positive definite, naming system and
+    time."""
     if not np.isfinite(M).all():
         raise ModelError(f"system {name!r}: at t = {t:.9g} s, M is not finite")
     scale = float(np.abs(M).max(initial=0.0))

@@ -1,7 +1,8 @@
 """Relations of mechanical systems in generalised coordinates: y(q), y(t, q), y(t, q, lam), y = C q + e.
 
 Siconos Developer's Notes 2017, (10.4) to (10.7). With friction the first component of each contact is its
-gap, and the others need only rates: `dy_dq` gives them all, and y may return the gaps alone.
+gap. The other components need only rates: `dy_dq` defines the rates of all components, and y may then return
+only the gaps.
 """
 
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ class Scleronomous:
     """
 
     y: Given
-    """Outputs [m, rad], shape (m,) or, with `dy_dq`, gaps only; takes any of (q, z)."""
+    """Outputs [m, rad], shape (m,); if `dy_dq` is given, y may return only the gaps. Takes any of (q, z)."""
     dy_dq: Given | None = None
-    """Rows of the outputs' velocities [-, m], shape (m, nq); by differences of y if not given."""
+    """∂y/∂q, whose rows give the output velocities [-, m], shape (m, nq); by differences of y if not
+    given."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Holonomic(to, self.y, self.dy_dq, None, takes=("q", "z"))
@@ -37,9 +39,11 @@ class Rheonomous:
     """Moving constraint y = y(t, q), p = (∂y/∂q)' lam (Siconos Developer's Notes 2017, (10.5))."""
 
     y: Given
-    """Outputs [m, rad], shape (m,) or, with `dy_dq`, gaps only; takes any of (t, q, z)."""
+    """Outputs [m, rad], shape (m,); if `dy_dq` is given, y may return only the gaps. Takes any of (t, q,
+    z)."""
     dy_dq: Given | None = None
-    """Rows of the outputs' velocities [-, m], shape (m, nq); by differences of y if not given."""
+    """∂y/∂q, whose rows give the output velocities [-, m], shape (m, nq); by differences of y if not
+    given."""
     dy_dt: Given | None = None
     """∂y/∂t [m/s], shape (m,); by differences of y if not given."""
 
@@ -49,7 +53,7 @@ class Rheonomous:
 
 @dataclass(frozen=True, eq=False)
 class CompliantRelation:
-    """Relation y = y(t, q, lam), p = (∂y/∂q)' lam: a contact or joint that yields under its force lam [N].
+    """Relation y = y(t, q, lam), p = (∂y/∂q)' lam: a compliant contact or joint with force lam [N].
 
     `y=lambda q, lam: q + lam / k` is a unilateral spring of stiffness k.
     """
@@ -69,7 +73,7 @@ class CompliantRelation:
 
 @dataclass(frozen=True, eq=False)
 class LagrangianNonlinear:
-    """Relation y = h(t, q, lam), p = g(t, q, lam), with forces that do not follow from ∂h/∂q."""
+    """Relation y = h(t, q, lam), p = g(t, q, lam), whose forces are independent of ∂h/∂q."""
 
     h: Given
     """Outputs [m, rad], shape (m,); takes any of (t, q, lam, z)."""
@@ -93,13 +97,13 @@ class LagrangianLinearRelation:
     """Relation y = C q + e + F z + D lam, p = C' lam (Siconos Developer's Notes 2017, (10.7))."""
 
     C: ArrayLike
-    """[-, m], shape (m, nq)."""
+    """Matrix C [-, m], shape (m, nq)."""
     e: ArrayLike | None = None
-    """[m], shape (m,)."""
+    """Offset e [m], shape (m,)."""
     D: ArrayLike | None = None
-    """Compliance [m/N], shape (m, m); with it the relation is compliant."""
+    """Compliance [m/N], shape (m, m); the relation is compliant if D is given."""
     F: ArrayLike | None = None
-    """[m per unit of z], shape (m, nz)."""
+    """Matrix F [m per unit of z], shape (m, nz)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Linear(to, self.C, self.e, self.D, self.F)

@@ -1,9 +1,10 @@
-"""Outputs level by level, y[0] = y, y[1] = ẏ, y[2] = ÿ, and the index sets that they make.
+"""Derivatives of outputs, y[0] = y, y[1] = ẏ, y[2] = ÿ, and the index sets that they define.
 
-Siconos Developer's Notes 2017, chapter 8. I0 holds every block of every interaction. Of mechanics I1 holds
-the blocks that are closed, on whose velocities an impact law is stated, and I2 those of them that stay closed
-as far as velocities tell, on whose accelerations forces are stated. Blocks that wait for no gap, such as
-joints, are in all of them; the law of a first-order interaction is stated on y itself, so it is in I0 alone.
+Siconos Developer's Notes 2017, chapter 8. I0 contains all blocks of all interactions. For mechanical systems,
+I1
+contains the closed blocks, for which impact laws are stated on velocities, and I2 the closed blocks with
+velocity 0, for which forces follow from accelerations. Blocks without a gap, such as joints, belong to all
+sets. The law of a first-order interaction is stated on y, so that it belongs to I0 only.
 """
 
 from dataclasses import dataclass
@@ -18,28 +19,29 @@ from stickslip.systems.first_order import FirstOrder
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 STEP = 1e-4
-"""Time over which rates are differenced, at unit speed [s]."""
+"""Time step of differences of rates, at unit speed [s]; heuristic."""
 
 
 @dataclass(frozen=True, eq=False)
 class IndexSets:
-    """Levels and index sets of the interactions of a system at one state; components and blocks are those of
-    all interactions in order.
+    """Output derivatives and index sets of the interactions of a system at a state; components and blocks are
+    those of all interactions in order.
     """
 
     y: tuple[Array, Array, Array]
-    """y[0], its rate y[1] and the rate of that, y[2], under the given multipliers [m, m/s, m/s², or any],
-    shape (size,) each; NaN where there is no such level: y[2] of first-order interactions."""
+    """y[0] = y, y[1] = ẏ and y[2] = ÿ for the given multipliers [m, m/s, m/s², or any], shape (size,) each;
+    NaN
+    for y[2] of first-order interactions."""
     I0: BoolArray
     """All blocks [-], shape (blocks,), bool."""
     I1: BoolArray
-    """Blocks of mechanics that are closed [-], shape (blocks,), bool."""
+    """Closed blocks of mechanical interactions [-], shape (blocks,), bool."""
     I2: BoolArray
     """Closed blocks that neither approach nor separate [-], shape (blocks,), bool."""
 
     @property
     def sets(self) -> tuple[BoolArray, BoolArray, BoolArray]:
-        """I0, I1 and I2, each part of the one before [-], shape (blocks,), bool each."""
+        """I0, I1 and I2, each a subset of the previous one [-], shape (blocks,), bool each."""
         return self.I0, self.I1, self.I2
 
 
@@ -47,10 +49,10 @@ def index_sets(
     system: NonsmoothSystem, state: State | None = None, *, lam: ArrayLike | None = None,
     gap_tolerance: float = 1e-9, velocity_tolerance: float = 1e-10,
 ) -> IndexSets:  # fmt: skip
-    """Return the levels and index sets of a system at a state; that of the start unless given.
+    """Return the output derivatives and index sets of a system at a state, by default the initial state.
 
     lam                 multipliers for which y[0], y[1] and y[2] are computed, forces in mechanics [N], shape
-                        (size,); 0 unless given: the motion without contact forces
+                        (size,); default 0, the motion without contact forces
     gap_tolerance       largest gap of a closed contact [m]
     velocity_tolerance  largest rate of a gap that neither closes nor opens [m/s]
     """
@@ -58,16 +60,16 @@ def index_sets(
         raise ModelError(f"system is a {type(system).__name__}; expected a NonsmoothSystem")
     at = State(0.0, system.q0, system.v0, system.z0) if state is None else state
     system.check_state(at)
-    given = np.zeros(system.size) if lam is None else vector("index_sets", "lam", lam, system.size)
-    rates, accelerations = _motion(system, at, given)
+    multipliers = np.zeros(system.size) if lam is None else vector("index_sets", "lam", lam, system.size)
+    rates, accelerations = _motion(system, at, multipliers)
     y = tuple(np.full(system.size, np.nan) for _ in range(3))
     closed, still = np.ones(system.blocks, bool), np.ones(system.blocks, bool)
     for one in system.interactions:
         if isinstance(system.systems[one.systems[0]], FirstOrderDynamics):
-            y[0][one.components], y[1][one.components] = _flow(one, at, given, rates)
+            y[0][one.components], y[1][one.components] = _flow(one, at, multipliers, rates)
             closed[one.blocks] = False
             continue
-        found = _mechanical(one, at, given, rates, accelerations)
+        found = _mechanical(one, at, multipliers, rates, accelerations)
         for level, values in zip(y, found, strict=True):
             level[one.components] = values
         normal = one.blocks.start + np.flatnonzero(one.law.unilateral)
@@ -77,7 +79,7 @@ def index_sets(
 
 
 def _motion(system: NonsmoothSystem, at: State, lam: Array) -> tuple[Array, Array]:
-    """q̇ and v̇ under the multipliers [any], shapes (nq,) and (nv,)."""
+    """Return q̇ and v̇ for these multipliers [any], shapes (nq,) and (nv,)."""
     push_q, push_v = np.zeros(at.q.size), np.zeros(at.v.size)
     for one in system.interactions:
         own, z = lam[one.components], at.z[one.z]
@@ -102,7 +104,7 @@ def _motion(system: NonsmoothSystem, at: State, lam: Array) -> tuple[Array, Arra
 
 
 def _flow(one: Bound, at: State, lam: Array, rates: Array) -> tuple[Array, Array]:
-    """y and ẏ of a first-order interaction at constant multipliers [any], shape (m,) each."""
+    """Return y and ẏ of a first-order interaction at constant multipliers [any], shape (m,) each."""
     x, z, own = at.q[one.q], at.z[one.z], lam[one.components]
     dt = STEP * max(1.0, abs(at.t)) * 1e-2
     drift = (one.flow.h(at.t + dt, x, own, z) - one.flow.h(at.t - dt, x, own, z)) / (2.0 * dt)
@@ -112,11 +114,11 @@ def _flow(one: Bound, at: State, lam: Array, rates: Array) -> tuple[Array, Array
 def _mechanical(
     one: Bound, at: State, lam: Array, rates: Array, accelerations: Array
 ) -> tuple[Array, Array, Array]:
-    """y, ẏ and ÿ of an interaction of mechanics at constant multipliers [any], shape (m,) each."""
+    """Return y, ẏ and ÿ of a mechanical interaction at constant multipliers [any], shape (m,) each."""
     v, z, own, output = at.v[one.v], at.z[one.z], lam[one.components], one.mechanical
 
     def rate(s: float) -> Array:
-        """ẏ at the velocities of now, where the motion is at t + s."""
+        """Return ẏ at time t + s and the coordinates there, for the velocities at t."""
         t, q = at.t + s, at.q[one.q] + s * rates[one.q]
         u, drift = output.rows(t, q, own, z) @ v, output.drift(t, q, own, z)
         return u if drift is None else u + drift

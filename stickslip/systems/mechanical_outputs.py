@@ -1,4 +1,4 @@
-"""Relations of mechanical systems once they are bound: y(t, q, lam), its rates, and the forces p."""
+"""Bound relations of mechanical systems: y(t, q, lam), its rates, and the forces p."""
 
 from abc import ABC, abstractmethod
 
@@ -12,17 +12,17 @@ from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quanti
 from stickslip.systems.relations import Binding, OfQuantities
 
 TIME, COORDINATE, MULTIPLIER = 0, 1, 2
-"""Numbers of t, q and lam among the arguments (t, q, lam, z)."""
+"""Indices of t, q and lam among the arguments (t, q, lam, z)."""
 
 
 class ByRows(OfQuantities, ABC):
-    """Relations whose forces are p = rows' lam; unless they say otherwise they are rigid and do not move."""
+    """Base class of relations with forces p = rows' lam; by default rigid and independent of time."""
 
     has_input = False
 
     @abstractmethod
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        """H' [-, m], shape (m, nv)."""
+        """Matrix H' [-, m], shape (m, nv)."""
 
     def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         return None
@@ -38,7 +38,7 @@ class ByRows(OfQuantities, ABC):
 
 
 class Holonomic(ByRows):
-    """A bound relation y(t, q, lam) with rows ∂y/∂q T(q) and p = rows' lam."""
+    """Bound relation y(t, q, lam) with rows ∂y/∂q T(q) and p = rows' lam."""
 
     def __init__(
         self, to: Binding, y: Given, dy_dq: Given | None, dy_dt: Given | None, dy_dlam: Given | None = None,
@@ -64,13 +64,13 @@ class Holonomic(ByRows):
     ) -> Quantity | None:
         if given is not None:
             return quantity(self.to.owner, name, given, shape, OUTPUT)
-        found = derivatives.jacobian(self.to.owner, name, None, self.given, which, shape[-1], OUTPUT)
-        if found is not None and self.gaps_only:
+        by_differences = derivatives.jacobian(self.to.owner, name, None, self.given, which, shape[-1], OUTPUT)
+        if by_differences is not None and self.gaps_only:
             raise ModelError(
                 f"{self.to.owner}: {name} is missing; {self.given.name} defines gaps only; its"
                 f" {self.m} rates need {name}"
             )
-        return found
+        return by_differences
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         value = self.given(t, q, lam, z)
@@ -96,7 +96,9 @@ class Holonomic(ByRows):
     def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         J = self._dy_dq
         if J is None or "lam" not in J.wanted or J.difference_of is not None:
-            return super().dforces_dlam(t, q, lam, z)  # differences of differences would be mostly rounding
+            return super().dforces_dlam(
+                t, q, lam, z
+            )  # differences of differences would be dominated by rounding
         return differences(self.forces, MULTIPLIER, self.to.nv)(t, q, lam, z)
 
     @property
@@ -118,7 +120,7 @@ class Holonomic(ByRows):
 
 
 class WithInput(Holonomic):
-    """A bound relation y = h(t, q, lam) whose forces p = g(t, q, lam) are its own."""
+    """Bound relation y = h(t, q, lam) with a separate function for its forces, p = g(t, q, lam)."""
 
     has_input = True
 
@@ -151,12 +153,12 @@ class WithInput(Holonomic):
 
 
 class Linear(ByRows):
-    """A bound relation y = C q + e + F z + D lam, p = (C T)' lam, with constant matrices."""
+    """Bound relation y = C q + e + F z + D lam, p = (C T)' lam, with constant matrices."""
 
     def __init__(self, to: Binding, C: Given, e: Given | None, D: Given | None, F: Given | None):
         m = to.law.size
         shapes = {"C": (C, (m, to.nq)), "e": (e, (m,)), "D": (D, (m, m)), "F": (F, (m, to.nz))}
-        found: dict[str, Quantity] = {}
+        given_quantities: dict[str, Quantity] = {}
         for name, (given, shape) in shapes.items():
             if callable(given):
                 raise ModelError(
@@ -164,13 +166,13 @@ class Linear(ByRows):
                 )
             one = quantity(to.owner, name, given, shape, OUTPUT)
             if one is not None:
-                found[name] = one
-        if "C" not in found:
+                given_quantities[name] = one
+        if "C" not in given_quantities:
             raise ModelError(f"{to.owner}: C is missing")
         self.to = to
-        self.matrices: dict[str, Array] = {k: np.asarray(one.constant) for k, one in found.items()}
-        """The constant arrays that were given, by name: C, and those of e, D, F."""
-        self._quantities = tuple(found.values())
+        self.matrices: dict[str, Array] = {k: np.asarray(one.constant) for k, one in given_quantities.items()}
+        """The given constant arrays by name: C, and any of e, D, F."""
+        self._quantities = tuple(given_quantities.values())
         self._C, self._D = self.matrices["C"], self.matrices.get("D")
         self.compliant = self._D is not None
         self.constant = to.kinematics(to.q0) is None

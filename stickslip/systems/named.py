@@ -1,7 +1,7 @@
-"""Models of ours by name: what files refer to in the place of functions, which they never hold.
+"""Built-in models by name, which files store instead of functions.
 
-A scene remembers the models it makes with its own name and parameters. A file that has them can have the
-model made again, by code that is installed.
+The models of a scene are registered with its name and parameters. A file that contains these can be loaded by
+creating the model again with the installed code.
 """
 
 from importlib import import_module
@@ -13,27 +13,27 @@ MAKER = "stickslip.scenes"
 
 
 class Named(NamedTuple):
-    """What a model is made of."""
+    """Scene and parameters of a model."""
 
     name: str
     """Name of the scene."""
     parameters: dict[str, Any]
-    """Those that were given, by name; the others have their defaults."""
+    """Given parameters by name; others have their default values."""
 
 
 _MODELS: "WeakKeyDictionary[Any, Named]" = WeakKeyDictionary()
 
 
 def remember(model: Any, name: str, parameters: dict[str, Any]) -> None:
-    """Say of what a model was made."""
+    """Register the scene and the parameters of a model."""
     _MODELS[model] = Named(name, parameters)
 
 
 def named(model: Any) -> Named | None:
-    """What a model was made of; None where nobody said so."""
+    """Return the scene and the parameters of a model; None if it is not registered."""
     return _MODELS.get(model)
 
 
 def remade(one: Named) -> Any:
-    """The model made again; a KeyError, TypeError or ValueError tells what is wrong with its parts."""
+    """Create the model again; raise a KeyError, TypeError or ValueError if name or parameters are invalid."""
     return import_module(MAKER).make(one.name, **one.parameters).system

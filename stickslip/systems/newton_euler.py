@@ -2,8 +2,8 @@
 
 Siconos Developer's Notes 2017, (11.36) to (11.38) and (11.48): q = (x, p) with the unit quaternion p scalar
 first, v = (velocity of the centre of mass in the inertial frame, Ω in the body frame). With frame "inertial"
-v has ω = R(p) Ω in its place, which the notes leave to do: J ω̇ + ω × J ω = moment with J = R I R', that is
-d(J ω)/dt = moment. Since Ṙ'ω = 0 it is the same motion: Ω̇ = R' ω̇.
+v contains ω = R(p) Ω instead, which the notes do not derive: J ω̇ + ω × J ω = moment with J = R I R', that is
+d(J ω)/dt = moment. The motion is the same, since Ṙ'ω = 0 and hence Ω̇ = R' ω̇.
 """
 
 import numpy as np
@@ -19,10 +19,12 @@ from stickslip.systems.lagrangian import check_mass
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
 COORDINATE, VELOCITY = 1, 2
-"""Numbers of q and v among the arguments (t, q, v, z)."""
+"""Indices of q and v among the arguments (t, q, v, z)."""
 FRAMES = ("inertial", "body")
+"""Names of the frames of forces, moments and angular velocities."""
 ROUNDING = 1e-9
-"""Share by which the largest principal moment may be more than the sum of the others [-]."""
+"""Relative excess of the largest principal moment over the sum of the others that is accepted [-];
+heuristic."""
 
 
 class NewtonEuler(Written):
@@ -31,9 +33,10 @@ class NewtonEuler(Written):
     `force` acts at the centre of mass. C and K define a linear internal wrench C v + K q (11.71). Jacobians
     of forces and moments that depend on q or v may be given; otherwise they are computed by differences.
 
-    `frame` is the frame of the angular velocity in v, in v0 and in the arguments of functions, and of the
-    moments of C v + K q: that of the body, or the inertial one, for which Moreau-Jean conserves the spatial
-    angular momentum to rounding.
+    `frame` is the frame of the angular velocity in v, v0 and the arguments of functions, and of the moments
+    of
+    C v + K q: "body", or "inertial", with which Moreau-Jean conserves the spatial angular momentum to
+    rounding.
 
     Example:
 
@@ -69,7 +72,7 @@ class NewtonEuler(Written):
                 )
         self.force_in_body, self.moment_in_body = force_frame == "body", moment_frame == "body"
         self.inertial = frame == "inertial"
-        """Whether the spin of v is in the inertial frame."""
+        """Whether the angular velocity in v is in the inertial frame."""
         self.constant_mass = not self.inertial
         self.force_given = quantity(owner, "force", force, (3,), MOTION)
         self.moment_given = quantity(owner, "moment", moment, (3,), MOTION)
@@ -85,9 +88,9 @@ class NewtonEuler(Written):
             ("moment", self.moment_given, VELOCITY, dmoment_dv),
         ):
             size, label = 8 - which, f"d{key}_d{MOTION[which]}"
-            found = derivatives.jacobian(owner, label, given, of, which, size, MOTION)
-            if found is not None:
-                self.jacobians[key, which] = found
+            jacobian = derivatives.jacobian(owner, label, given, of, which, size, MOTION)
+            if jacobian is not None:
+                self.jacobians[key, which] = jacobian
         self.explain(0.0, self.start.q, self.start.v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
@@ -104,7 +107,7 @@ class NewtonEuler(Written):
         return F
 
     def wrench(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Wrench on the body, without the gyroscopic moment, in the frames of v [N, N m], shape (6,)."""
+        """Wrench on the body without the gyroscopic moment, in the frames of v [N, N m], shape (6,)."""
         F, p = np.zeros(6), q[3:]
         if self.force_given is not None:
             f = self.force_given(t, q, v, z)
@@ -146,7 +149,8 @@ class NewtonEuler(Written):
         return total if self.C is None else total - self.C
 
     def _forces_derivative(self, which: int, t: float, q: Array, v: Array, z: Array) -> Array | None:
-        """What the given force and moment owe to their own dependence on q or v, in the frames of v."""
+        """Return the part of the derivative by q or v that comes from the Jacobians of the user's force and
+        moment, in the frames of v; None where it is zero."""
         total: Array | None = None
         for key, where, turn in (
             ("force", slice(0, 3), self.force_in_body),
@@ -162,7 +166,7 @@ class NewtonEuler(Written):
         return total
 
     def kinematics(self, q: Array) -> Array | None:
-        """T(q) (11.35)."""
+        """Matrix T(q) of q̇ = T(q) v (11.35) [-], shape (7, 6)."""
         T = np.zeros((7, 6))
         T[range(3), range(3)] = 1.0
         rates = rotations.rates(q[3:])
@@ -175,8 +179,8 @@ class NewtonEuler(Written):
         return np.concatenate([q[:3], p / norm]) if norm > 0.0 else q
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        """Given potential energy, otherwise that of a constant force in the inertial frame where nothing else
-        acts [J]."""
+        """Potential energy [J]: the user's function if given, otherwise -f · x of a constant force f in the
+        inertial frame if there is no moment and no K, otherwise 0."""
         if self.potential_energy is not None:
             return float(self.potential_energy(t, q, EMPTY, z))
         force, alone = self.force_given, self.moment_given is None and self.K is None
@@ -186,14 +190,14 @@ class NewtonEuler(Written):
 
     @property
     def potential_known(self) -> bool:
-        """Whether it was given, or there is nothing but a constant force in the inertial frame."""
+        """Whether the potential is given, or there is only a constant force in the inertial frame."""
         force = self.force_given
         steady = force is None or (force.constant is not None and not self.force_in_body)
         return self.potential_energy is not None or (steady and self.moment_given is None and self.K is None)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that was given, and the Jacobians in use."""
+        """All given quantities, and the Jacobians in use."""
         found = (self.force_given, self.moment_given, self.potential_energy, self.z_update)
         return (*(q for q in found if q is not None), *self.jacobians.values())
 
@@ -247,7 +251,7 @@ def _inertia(name: str, given: ArrayLike) -> Array:
 
 
 def _pose(owner: str, given: ArrayLike) -> Array:
-    """q0 with a unit quaternion; a position alone stands for the identity's orientation."""
+    """Return q0 with a unit quaternion; a position alone gets the identity as orientation."""
     q = vector(owner, "q0", given)
     if q.size == 3:
         return vector(owner, "q0", [*q, 1.0, 0.0, 0.0, 0.0])
@@ -260,7 +264,7 @@ def _pose(owner: str, given: ArrayLike) -> Array:
 
 
 def _twist(owner: str, given: ArrayLike) -> Array:
-    """v0; a velocity alone stands for a body that does not spin."""
+    """Return v0; a velocity alone gets angular velocity 0."""
     v = vector(owner, "v0", given)
     if v.size == 3:
         return np.concatenate([v, np.zeros(3)])

@@ -1,8 +1,10 @@
-"""Joints of Newton-Euler bodies: one body to the world, or two bodies; the law is Equality.
+"""Joints of Newton-Euler bodies: between one body and the world, or two bodies; the law is Equality.
 
-Points and axes are given in the inertial frame, as they stand at the start, and stay with both bodies (the
-world is the second body of a body alone), so that y = 0 at the start. Outputs and rows are those of the
-joints of worlds, whose builder takes these joints too: `kind` is the name of theirs.
+Points and axes are given in the inertial frame at the start, and fixed to both bodies (the world is the
+second
+body of a single body), so that y = 0 at the start. Outputs and rows are those of joints of worlds. The
+builder
+of worlds accepts these joints too; `kind` is their name there.
 """
 
 from dataclasses import dataclass
@@ -38,7 +40,7 @@ class BallJoint:
     kind: ClassVar[str] = "ball"
 
     point: ArrayLike
-    """At the start, inertial frame [m], shape (3,)."""
+    """Point in the inertial frame at the start [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Joint(to, "BallJoint", (_Part(to, BALL, 3, 0, self.point),))
@@ -73,13 +75,13 @@ class HingeJoint:
     kind: ClassVar[str] = "hinge"
 
     point: ArrayLike
-    """At the start, inertial frame [m], shape (3,)."""
+    """Point of the axis in the inertial frame at the start [m], shape (3,)."""
     axis: ArrayLike
-    """At the start, inertial frame [-], shape (3,)."""
+    """Direction in the inertial frame at the start [-], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         n, t1, t2 = rotations.frame(_unit(to, self.axis))
-        # what is held is t1 · n₁ and t2 · n₁, of tangents of the second body and the axis of the first
+        # constraints: t1 · n₁ = t2 · n₁ = 0, with tangents of the second body and the axis of the first
         return Joint(to, "HingeJoint", (_Part(to, HINGE, 3, 2, self.point, np.array([n, t2, -t1])),))
 
 
@@ -92,7 +94,7 @@ class SliderJoint:
     kind: ClassVar[str] = "slider"
 
     axis: ArrayLike
-    """At the start, inertial frame [-], shape (3,)."""
+    """Direction in the inertial frame at the start [-], shape (3,)."""
     point: ArrayLike = (0.0, 0.0, 0.0)
     """A point of the axis at the start, inertial frame [m], shape (3,)."""
 
@@ -112,7 +114,7 @@ class DistanceJoint:
     second: ArrayLike
     """Point on the second body or the world, at the start, inertial frame [m], shape (3,)."""
     length: float | None = None
-    """[m]; the distance at the start unless given."""
+    """Distance of the points [m]; by default the distance at the start."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         start = float(np.linalg.norm(np.subtract(*(vector(to.owner, n, getattr(self, n), 3) for n in _ENDS))))
@@ -123,7 +125,7 @@ class DistanceJoint:
 
 
 class Joint(BodyOutput):
-    """A bound joint, made of parts one after the other."""
+    """Bound joint: concatenation of its parts."""
 
     def __init__(self, to: Binding, kind: str, parts: "tuple[_Part, ...]"):
         super().__init__(to, kind, (sum(part.size for part in parts),))
@@ -138,14 +140,18 @@ class Joint(BodyOutput):
 
 
 class _Part:
-    """Components of a joint, as the joints of worlds hold them (`kernels/bodies/joint_geometry.py`)."""
+    """Components of a joint, computed like those of worlds (`kernels/bodies/joint_geometry.py`)."""
 
     def __init__(
         self, to: Binding, kind: int, place: int, turn: int, point: ArrayLike, axes: Array | None = None,
         second: ArrayLike | None = None, length: float = 0.0,
     ):  # fmt: skip
-        """Holds so many components of place and turn; point, on the second body `second` if given, and axes,
-        rows of its frame, by default those of the first body, inertial at the start."""
+        """Create a part with `place` components of position and `turn` components of orientation.
+
+        point    point at the start, in the inertial frame; `second` is that of the second body if it differs
+        axes     rows of the joint frame at the start, in the inertial frame; by default those of the first
+        body
+        """
         if to.nq not in (7, 14):
             raise ModelError(f"{to.owner}: a joint connects one or two Newton-Euler bodies")
         self.owner, self.kind, self.place, self.turn, self.length = to.owner, kind, place, turn, length
@@ -153,20 +159,20 @@ class _Part:
         first = vector(to.owner, "point" if second is None else _ENDS[0], point, 3)
         places = first, first if second is None else vector(to.owner, _ENDS[1], second, 3)
         axes = sides[0].R.T if axes is None else axes
-        own = np.array([[body.own(one) for body, one in zip(sides, places, strict=True)]])
+        local = np.array([[body.own(one) for body, one in zip(sides, places, strict=True)]])
         frame, body = np.array([[axes @ body.R for body in sides]]), np.array([[0, 1 if to.nq == 14 else -1]])
-        none = np.zeros((1, 2))
+        unused = np.zeros((1, 2))
         self.joints = JointArrays(
-            np.array([kind]), body, own, frame, np.array([length]), none, none, none, np.zeros(1)
+            np.array([kind]), body, local, frame, np.array([length]), unused, unused, unused, np.zeros(1)
         )
-        """One joint."""
+        """Arrays of this joint alone."""
 
     @property
     def size(self) -> int:
         return self.place + self.turn
 
     def at(self, q: Array) -> tuple[Array, Array]:
-        """y [m, rad], shape (size,), and rows of both bodies [-, m], shape (size, 2, 6)."""
+        """Return y [m, rad], shape (size,), and rows of both bodies [-, m], shape (size, 2, 6)."""
         y, rows = np.empty(self.size), np.empty((self.size, 2, 6))
         held_rows(self.joints, 0, self.place, self.turn, np.ascontiguousarray(q), rows, y)
         if self.kind == DISTANCE and y[0] == -self.length:
@@ -175,8 +181,8 @@ class _Part:
 
 
 def _unit(to: Binding, axis: ArrayLike) -> Array:
-    given = vector(to.owner, "axis", axis, 3)
-    size = float(np.linalg.norm(given))
+    direction = vector(to.owner, "axis", axis, 3)
+    size = float(np.linalg.norm(direction))
     if not size > 0.0:
         raise ModelError(f"{to.owner}: axis is zero")
-    return np.asarray(given / size)
+    return np.asarray(direction / size)

@@ -24,7 +24,7 @@ from stickslip.systems.relations import Binding, MechanicalOutput
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Contact point and normal of two bodies that touch, or would touch."""
+    """Closest points, gap and normal of two bodies."""
 
     gap: float
     """Signed distance [m]."""
@@ -37,16 +37,16 @@ class Touch:
 
 
 class Geometry(ABC):
-    """Where bodies touch, bound to an interaction."""
+    """Contact geometry of an interaction."""
 
     quantities: tuple[Quantity, ...] = ()
 
     @abstractmethod
     def touch(self, t: float, q: Array, z: Array) -> Touch:
-        """Gap, normal and points at q."""
+        """Return gap, normal and contact points at q."""
 
     def surface(self, t: float, q: Array, z: Array) -> Array | None:
-        """Velocity of the second body's surface beside that of the body itself [m/s], shape (3,)."""
+        """Velocity of the second body's surface relative to the body [m/s], shape (3,); None for zero."""
         return None
 
 
@@ -54,8 +54,8 @@ class Geometry(ABC):
 class BodyContact:
     """Contact of one or two bodies whose gap, normal and point are functions of q, first body first.
 
-    `surface_velocity` is the velocity of a surface that moves by itself (a conveyor, a shaken table); it is
-    required where the gap depends on t.
+    `surface_velocity` is the velocity of a moving surface (a conveyor, a shaken table). It is required if the
+    gap depends on t.
     """
 
     gap: Given
@@ -65,9 +65,9 @@ class BodyContact:
     point: Given
     """Contact point in the inertial frame [m], shape (3,); on the first body where `second` is given."""
     second: Given | None = None
-    """Contact point on the second body [m], shape (3,); `point` unless given."""
+    """Contact point on the second body [m], shape (3,); by default `point`."""
     surface_velocity: Given | None = None
-    """Velocity of the second body's surface beside that of the body itself [m/s], shape (3,)."""
+    """Velocity of the second body's surface relative to the body [m/s], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
         return Contact(to, "BodyContact", _Given(to, self))
@@ -93,7 +93,7 @@ class SpherePlane:
     """Contact of a sphere of a body with the fixed plane {x: normal · x = offset}."""
 
     radius: float
-    """[m]."""
+    """Radius [m]."""
     normal: ArrayLike = (0.0, 0.0, 1.0)
     """Normal of the plane, on the body's side [-], shape (3,)."""
     offset: float = 0.0
@@ -111,9 +111,9 @@ class SphereSphere:
     """Contact of spheres of two bodies, or of a sphere of a body and a sphere fixed in space."""
 
     radius_first: float
-    """[m]."""
+    """Radius [m]."""
     radius_second: float
-    """[m]."""
+    """Radius [m]."""
     center_first: ArrayLike = (0.0, 0.0, 0.0)
     """Centre in the first body's frame [m], shape (3,)."""
     center_second: ArrayLike = (0.0, 0.0, 0.0)
@@ -124,7 +124,7 @@ class SphereSphere:
 
 
 class Contact(BodyOutput):
-    """A bound contact: one or three components, two more with rolling friction, one with torsional."""
+    """Bound contact: one or three components, two more with rolling friction, one more with torsional."""
 
     def __init__(self, to: Binding, kind: str, geometry: Geometry):
         super().__init__(to, kind, (1, 3, 4, 5, 6))
@@ -132,7 +132,7 @@ class Contact(BodyOutput):
         self.touch(0.0, to.q0, to.z0)
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:
-        """Gap, normal and contact points [m], for drawing and for checks."""
+        """Return gap, normal and contact points [m], for drawing and for checks."""
         return self.geometry.touch(t, q, z)
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
@@ -141,8 +141,8 @@ class Contact(BodyOutput):
         return y
 
     def body_rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        found = self.geometry.touch(t, q, z)
-        touch = np.concatenate([[found.gap], found.normal, found.first, found.second])
+        point = self.geometry.touch(t, q, z)
+        touch = np.concatenate([[point.gap], point.normal, point.first, point.second])
         out = np.empty((self.m, self.to.nv))
         kernels.contact_rows(touch, np.ascontiguousarray(q), self.m, np.empty(9), out.reshape(-1))
         return out
@@ -165,7 +165,7 @@ class Contact(BodyOutput):
 
 
 class AbovePlane(Geometry):
-    """A sphere, or a point where its radius is 0, above a fixed plane."""
+    """Geometry of a sphere (a point if its radius is 0) above a fixed plane."""
 
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
@@ -175,7 +175,7 @@ class AbovePlane(Geometry):
         if not size > 0.0:
             raise ModelError(f"{to.owner}: normal is zero")
         self.numbers = np.concatenate([place, [radius], given / size, vector(to.owner, "offset", offset, 1)])
-        """As `kernels.touch_plane` takes them [m, -], shape (8,)."""
+        """Arguments of `kernels.touch_plane` [m, -], shape (8,)."""
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:
         out = np.empty(kernels.TOUCH)
@@ -184,14 +184,14 @@ class AbovePlane(Geometry):
 
 
 class Spheres(Geometry):
-    """Spheres of two bodies, or of one and the world."""
+    """Geometry of spheres of two bodies, or of a body and the world."""
 
     def __init__(self, to: Binding, given: SphereSphere):
         self.owner = to.owner
         radii = [_length(to, n, getattr(given, n)) for n in ("radius_first", "radius_second")]
         centers = [vector(to.owner, n, getattr(given, n), 3) for n in ("center_first", "center_second")]
         self.numbers = np.concatenate([radii, *centers])
-        """As `kernels.touch_spheres` takes them [m], shape (8,)."""
+        """Arguments of `kernels.touch_spheres` [m], shape (8,)."""
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:
         out = np.empty(kernels.TOUCH)
@@ -202,7 +202,7 @@ class Spheres(Geometry):
 
 
 class _Given(Geometry):
-    """Gap, normal and points as the user's functions give them."""
+    """Geometry by the user's functions."""
 
     def __init__(self, to: Binding, given: BodyContact):
         takes = "t", "q", "z"
@@ -214,8 +214,8 @@ class _Given(Geometry):
         self.velocity = quantity(to.owner, "surface_velocity", given.surface_velocity, (3,), OUTPUT, takes)
         if "t" in self.gap.wanted and self.velocity is None:
             raise ModelError(f"{to.owner}: surface_velocity is missing, although the gap depends on time")
-        found = (self.gap, self.normal, self.point, self.second, self.velocity)
-        self.quantities = tuple(one for one in found if one is not None)
+        quantities = (self.gap, self.normal, self.point, self.second, self.velocity)
+        self.quantities = tuple(one for one in quantities if one is not None)
         self._lam = np.zeros(to.law.size)
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:

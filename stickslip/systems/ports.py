@@ -1,7 +1,7 @@
-"""What interactions and couplings name: systems, whole or joined with others, and ports of them.
+"""References of interactions and couplings: systems, members of joined systems, and ports.
 
-A port is a coordinate that is made of those of systems, such as the angle of a joint: y(t, q) with
-ẏ = rows v + drift. What acts on it with a force f acts on its systems with rows' f.
+A port is a set of coordinates that are functions of the coordinates of systems, such as the angle of a joint:
+y(t, q) with ẏ = rows v + drift. A force f on a port acts on its systems as rows' f.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,55 +17,55 @@ from stickslip.systems.dynamics import Dynamics, SecondOrderDynamics
 
 
 class Port(Protocol):
-    """Coordinates made of those of second-order systems."""
+    """Coordinates that are functions of the coordinates of second-order systems."""
 
     name: str
     systems: tuple[str, ...]
-    """Names of the systems, whose q and v it takes one after the other."""
+    """Names of the systems; the port takes their concatenated q and v."""
     size: int
-    """Number of its coordinates."""
+    """Number of coordinates."""
 
     def coordinates(self, t: float, q: Array) -> Array:
-        """y [m, rad], shape (size,)."""
+        """Coordinates y [m, rad], shape (size,)."""
 
     def rows(self, t: float, q: Array) -> Array:
         """∂ẏ/∂v [-, m], shape (size, nv)."""
 
     def drift(self, t: float, q: Array) -> Array | None:
-        """Rates where nothing moves but by prescription [m/s, rad/s], shape (size,); None for none."""
+        """Rates ∂y/∂t of prescribed motion at v = 0 [m/s, rad/s], shape (size,); None for zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A system that may stand alone or among others in a joined one: where its numbers are in it."""
+    """A system, alone or as a member of a joined system, with the positions of its variables there."""
 
     dynamics: Dynamics
     system: int
-    """Number of the system that it stands in."""
+    """Index of the system that contains it."""
     q: IntArray
-    """Its coordinates in those of that system [-], shape (nq,)."""
+    """Positions of its coordinates in those of that system [-], shape (nq,)."""
     v: IntArray
-    """Its velocities in those of that system [-], shape (nv,)."""
+    """Positions of its velocities in those of that system [-], shape (nv,)."""
     z: IntArray
-    """Its discrete parameters in those of that system [-], shape (nz,)."""
+    """Positions of its discrete parameters in those of that system [-], shape (nz,)."""
 
 
 def members(systems: Iterable[Dynamics]) -> dict[str, Member]:
-    """All systems by name, those within joined ones in their place."""
-    found: dict[str, Member] = {}
+    """Return all systems by name, including the members of joined systems."""
+    by_name: dict[str, Member] = {}
     for number, system in enumerate(systems):
         ends = np.zeros(3, np.int64)
         for one in getattr(system, "members", (system,)):
             sizes = np.array([one.start.q.size, one.start.v.size, one.start.z.size])
             q, v, z = (np.arange(a, b) for a, b in zip(ends, ends + sizes, strict=True))
-            found[one.name] = Member(one, number, q, v, z)
+            by_name[one.name] = Member(one, number, q, v, z)
             ends = ends + sizes
-    return found
+    return by_name
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One name of a reach: a system, or a port of systems."""
+    """One named part of a reach: a system, or a port."""
 
     port: Port | None
     dynamics: tuple[SecondOrderDynamics, ...]
@@ -80,23 +80,23 @@ class _Part:
 
 
 class Reach:
-    """From q, v and z of whole systems to those of what is named, one after the other, and back."""
+    """Map between q, v and z of containing systems and the concatenated q, v and z of named parts."""
 
     def __init__(
         self, owner: str, names: Sequence[str], known: Mapping[str, Member], ports: Mapping[str, Port]
     ):
         own = [(name,) if name in known else _port(owner, name, known, ports).systems for name in names]
         self.names = tuple(dict.fromkeys(name for one in own for name in one))
-        """Names of the systems that are reached."""
+        """Names of all systems involved."""
         self.systems = tuple(dict.fromkeys(known[name].system for name in self.names))
-        """Numbers of the whole systems."""
+        """Indices of the containing systems."""
         sizes = np.zeros((len(self.systems) + 1, 3), np.int64)
         for one in known.values():
             if one.system in self.systems:
                 sizes[self.systems.index(one.system) + 1] += (one.q.size, one.v.size, one.z.size)
         starts = np.cumsum(sizes, axis=0)
         self.whole = tuple(int(end) for end in starts[-1])
-        """Coordinates, velocities and discrete parameters of the whole systems."""
+        """Numbers of coordinates, velocities and discrete parameters of the containing systems."""
         self.parts = tuple(
             self._part(ports.get(name) if name not in known else None, [known[x] for x in one], starts)
             for name, one in zip(names, own, strict=True)
@@ -104,7 +104,7 @@ class Reach:
         self.nq, self.nv = (int(sum(part.sizes[k] for part in self.parts)) for k in (0, 1))
         self.nz = sum(part.z.size for part in self.parts)
         self.fixed = all(part.port is None for part in self.parts)
-        """Whether it only picks numbers out, whatever they are."""
+        """Whether the map is a constant selection of variables: there are no ports."""
         self._q, self._v = (np.concatenate([getattr(part, key) for part in self.parts]) for key in ("q", "v"))
         self.is_curved = any(
             _curved(one) for part in self.parts if part.port is None for one in part.dynamics
@@ -120,7 +120,7 @@ class Reach:
         return _Part(port, dynamics, q, v, z if port is None else z[:0])  # type: ignore[arg-type]
 
     def q(self, t: float, q: Array) -> Array:
-        """Coordinates of what is named [m, rad], shape (nq,)."""
+        """Coordinates of the named parts [m, rad], shape (nq,)."""
         if self.fixed:
             return np.asarray(q[self._q])
         return np.concatenate(
@@ -128,18 +128,18 @@ class Reach:
         )
 
     def z(self, z: Array) -> Array:
-        """Its discrete parameters [any], shape (nz,)."""
+        """Discrete parameters of the named parts [any], shape (nz,)."""
         return np.concatenate([z[one.z] for one in self.parts])
 
     def rates(self, t: float, q: Array, v: Array) -> Array:
-        """Its velocities [m/s, rad/s], shape (nv,)."""
+        """Velocities of the named parts [m/s, rad/s], shape (nv,)."""
         if self.fixed:
             return np.asarray(v[self._v])
-        found, drift = self.rows(t, q) @ v, self.drift(t, q)
-        return found if drift is None else found + drift
+        velocities, drift = self.rows(t, q) @ v, self.drift(t, q)
+        return velocities if drift is None else velocities + drift
 
     def rows(self, t: float, q: Array) -> Array:
-        """∂(its velocities)/∂v [-, m], shape (nv, velocities of the whole)."""
+        """Derivative of these velocities by v [-, m], shape (nv, velocities of the containing systems)."""
         out, at = np.zeros((self.nv, self.whole[1])), 0
         for one in self.parts:
             size = one.sizes[1]
@@ -151,7 +151,7 @@ class Reach:
         return out
 
     def spread(self, t: float, q: Array, rows: Array) -> Array:
-        """Rows over its velocities, (m, nv), as rows over those of the whole [-, m]."""
+        """Return rows over these velocities, (m, nv), as rows over v of the containing systems [-, m]."""
         if not self.fixed:
             return np.asarray(rows @ self.rows(t, q))
         out = np.zeros((len(rows), self.whole[1]))
@@ -159,19 +159,19 @@ class Reach:
         return out
 
     def drift(self, t: float, q: Array) -> Array | None:
-        """What of its velocities no system makes [m/s, rad/s], shape (nv,); None where nothing."""
+        """Part of these velocities that is prescribed by ports [m/s, rad/s], shape (nv,); None for zero."""
         if self.fixed:
             return None
         out, at, some = np.zeros(self.nv), 0, False
         for one in self.parts:
-            size, found = one.sizes[1], None if one.port is None else one.port.drift(t, q[one.q])
-            if found is not None:
-                out[at : at + size], some = found, True
+            size, rate = one.sizes[1], None if one.port is None else one.port.drift(t, q[one.q])
+            if rate is not None:
+                out[at : at + size], some = rate, True
             at += size
         return out if some else None
 
     def dq(self, t: float, q: Array) -> Array:
-        """∂(its coordinates)/∂q [-], shape (nq, coordinates of the whole)."""
+        """Derivative of these coordinates by q [-], shape (nq, coordinates of the containing systems)."""
         out, at = np.zeros((self.nq, self.whole[0])), 0
         for one in self.parts:
             size = one.sizes[0]
@@ -183,7 +183,7 @@ class Reach:
         return out
 
     def kinematics(self, q: Array) -> Array | None:
-        """T(q) of what is named, q its own coordinates [-], shape (nq, nv); None for the identity."""
+        """T(q) of the named parts at their coordinates q [-], shape (nq, nv); None for the identity."""
         if not self.is_curved:
             return None
         out, i, j = np.zeros((self.nq, self.nv)), 0, 0
@@ -208,7 +208,7 @@ def _curved(one: Dynamics) -> bool:
 
 
 def _back(dynamics: Sequence[SecondOrderDynamics], q: Array) -> Array:
-    """L(q) with v = L(q) q̇ of several systems [-], shape (nv, nq)."""
+    """Return L(q) with v = L(q) q̇ of several systems [-], shape (nv, nq)."""
     out, i, j = np.zeros((sum(one.start.v.size for one in dynamics), q.size)), 0, 0
     for one in dynamics:
         nq, nv = one.start.q.size, one.start.v.size

@@ -1,12 +1,14 @@
-"""What users write: constants and functions of some of the arguments t, q, v, z, taken by name.
+"""Quantities that users define: constants, or functions of some of the arguments t, q, v, z, matched by name.
 
     F_ext=lambda t: [0.0, -9.81]        N=lambda q, v: ...        M=2.0
 
-A function names the arguments it wants, in the house's order; arguments with defaults are its own. What it
-returns is looked at on every call (shape and type, which is cheap) and copied, so that a function may reuse
-its buffer; whether it is finite is looked at when a step is not (`NonsmoothSystem.explain`). It is given
-arrays that cannot be written to. A function compiled by the user with Numba is kept beside its plain form,
-so that schemes can build a compiled step of it.
+A function names its arguments, in the order above; arguments with default values are ignored. Shape and type
+of
+the returned value are checked on every call, and the value is copied, so that a function may reuse its
+buffer.
+Finiteness is checked only when a step is not finite (`NonsmoothSystem.explain`). Functions receive read-only
+arrays. A function compiled with Numba is stored along with its plain form, so that schemes can call it from
+compiled steps.
 """
 
 from collections.abc import Callable
@@ -36,29 +38,29 @@ Given = ArrayLike | Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """One quantity of a model, called with all four arguments."""
+    """A quantity of a model, called with all four arguments."""
 
     owner: str
-    """Whose it is: «system 'ball'», «interaction 'floor'»."""
+    """Owner in messages, such as "system 'ball'" or "interaction 'floor'"."""
     name: str
-    """Its name, as the user gave it: «F_int»."""
+    """Name of the quantity, such as "F_int"."""
     shape: tuple[int, ...]
-    """Shape of its value."""
+    """Shape of the value."""
     function: Callable[[Any, Any, Any, Any], Any]
-    """The function, taking all four arguments."""
+    """Function of all four arguments."""
     constant: Array | None = None
-    """Its value where it is constant [unit of the quantity], shape `shape`."""
+    """Value of a constant; None for a function [unit of the quantity], shape `shape`."""
     compiled: Callable[..., Any] | None = None
-    """The user's Numba function of its own arguments, where it is one."""
+    """The user's Numba function of its own arguments; None for other functions."""
     wanted: tuple[str, ...] = ()
-    """The arguments that the user's function takes."""
+    """Names of the arguments that the user's function takes."""
     difference_of: "tuple[Quantity, int] | None" = None
-    """For a Jacobian by differences: what it is the derivative of, and by which of its four arguments."""
+    """For a Jacobian by differences: the differentiated quantity, and the index of the argument."""
     guarded: tuple[bool, bool, bool] = (False, False, False)
-    """Which of the three arrays a user's function takes, and must not write to."""
+    """Which of the three array arguments the user's function takes; these are passed read-only."""
 
     def __call__(self, t: float, a: Array, b: Array, z: Array) -> Array:
-        """Its value at time `t` [unit of the quantity], shape `shape`."""
+        """Return the value [unit of the quantity], shape `shape`; check its shape and type."""
         if self.constant is not None:
             return self.constant
         value = self.raw(t, a, b, z)
@@ -72,7 +74,8 @@ class Quantity:
         return self._shaped(value, t)
 
     def raw(self, t: float, a: Array, b: Array, z: Array) -> Any:
-        """What the user's function returns, unlooked at; its own exceptions are told whose they are."""
+        """Return the value of the user's function, unchecked; its errors get a note with owner, name and
+        t."""
         first, second, third = self.guarded
         if first and a.flags.writeable:
             a = _read_only(a)
@@ -90,7 +93,7 @@ class Quantity:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: a constant, or a function compiled with Numba."""
+        """Whether a compiled step can use the quantity: a constant, or a function compiled with Numba."""
         return self.constant is not None or self.compiled is not None
 
     def _shaped(self, value: Any, t: float) -> Array:
@@ -113,9 +116,12 @@ def quantity(
     owner: str, name: str, given: Given | None, shape: tuple[int, ...], arguments: tuple[str, str, str, str],
     allowed: tuple[str, ...] | None = None,
 ) -> Quantity | None:  # fmt: skip
-    """`given` as a quantity of that shape; None stays None. A constant scalar stands for a multiple of the
-    identity where a square matrix is wanted; a vector stands for a matrix with one row, and a scalar for a
-    vector with one component. `allowed` are the arguments that a function may take, all unless given."""
+    """Return `given` as a quantity of that shape; None for None.
+
+    A constant scalar stands for a multiple of the identity if the shape is a square matrix, and for a vector
+    with one component; a vector stands for a matrix with one row. `allowed` are the arguments that a function
+    may take, by default all.
+    """
     if given is None:
         return None
     if callable(given):
@@ -141,7 +147,7 @@ def quantity(
 
 
 def needed(found: Quantity | None) -> Quantity:
-    """A quantity that was given."""
+    """Return `found`, which must not be None (for type checkers)."""
     assert found is not None
     return found
 
@@ -149,7 +155,7 @@ def needed(found: Quantity | None) -> Quantity:
 def returned(
     owner: str, name: str, given: Given, arguments: tuple[str, str, str, str], at: tuple[Array, Array, Array]
 ) -> int:
-    """How many numbers `given` is, or returns at the start."""
+    """Return the number of values of `given`: its size, or that of its value at the start."""
     if not callable(given):
         return int(np.size(given))
     return int(np.size(needed(quantity(owner, name, given, (-1,), arguments)).raw(0.0, *at)))
@@ -162,7 +168,7 @@ def _read_only(array: Array) -> Array:
 
 
 def _row(array: Array, shape: tuple[int, ...]) -> bool:
-    """Whether `array` is a scalar or vector that stands for one of that shape with a single row."""
+    """Whether `array` is a scalar or vector that stands for an array of this shape with a single row."""
     if len(shape) == 1:
         return array.ndim != 1 and array.size == 1 == shape[0]
     return len(shape) == 2 and shape[0] == 1 and array.ndim < 2 and array.size == shape[1]
@@ -171,7 +177,7 @@ def _row(array: Array, shape: tuple[int, ...]) -> bool:
 def _wanted(
     owner: str, name: str, given: Callable[..., Any], arguments: tuple[str, ...], allowed: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The arguments that a user's function names, in the house's order."""
+    """Return the argument names of a user's function; raise a ModelError for unknown names or wrong order."""
     try:
         parameters = signature(getattr(given, "py_func", given)).parameters.values()
     except (TypeError, ValueError):
@@ -190,13 +196,15 @@ def _wanted(
 
 
 def _compiled(given: Callable[..., Any]) -> Callable[..., Any] | None:
-    """`given` if Numba compiled it; known by its `py_func`, so that Numba need not be imported."""
+    """Return `given` if Numba compiled it, otherwise None; recognised without an import of Numba."""
     return given if hasattr(given, "py_func") and hasattr(given, "overloads") else None
 
 
 def _plain(given: Callable[..., Any]) -> Callable[..., Any]:
-    """`given` as it can be called with arrays that cannot be written to: Numba's, compiled by an explicit
-    signature of arrays that can, are given copies."""
+    """Return `given` in a form that accepts read-only arrays.
+
+    Numba functions with an explicit signature of writable arrays receive copies.
+    """
     if _compiled(given) is None or getattr(given, "_can_compile", True):
         return given
     return lambda *arguments: given(*(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments))
@@ -205,7 +213,7 @@ def _plain(given: Callable[..., Any]) -> Callable[..., Any]:
 def _uniform(
     f: Callable[..., Any], wanted: tuple[str, ...], arguments: tuple[str, str, str, str]
 ) -> Callable[[Any, Any, Any, Any], Any]:
-    """`f` as a function of all four arguments; written out, because it is called in every step."""
+    """Return `f` as a function of all four arguments."""
     return UNIFORM[tuple(a in wanted for a in arguments)](f)
 
 
@@ -227,4 +235,6 @@ UNIFORM: dict[tuple[bool, ...], Callable[[Callable[..., Any]], Callable[[Any, An
     (False, True, True, True): lambda f: lambda t, a, b, z: f(a, b, z),
     (True, True, True, True): lambda f: f,
 }  # fmt: skip
-"""By which of the four arguments a function takes: how to call it with all of them."""
+"""Adapters from a user's function to a function of four arguments, by which of these it takes. They are
+written
+out for speed, because they are called in every step."""

@@ -1,4 +1,4 @@
-"""Bound relations that reach into systems: between members of joined systems, ports, and rates of flows."""
+"""Bound relations between members of joined systems, between ports, and on rates of first-order systems."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from stickslip.systems.relations import FirstOrderOutput, MechanicalOutput
 
 
 class Reached:
-    """A relation between what a reach names, as one between the whole systems."""
+    """A relation between the named parts of a `Reach`, as a relation between the containing systems."""
 
     def __init__(self, inner: MechanicalOutput, reach: Reach):
         self.inner, self.reach = inner, reach
@@ -28,19 +28,19 @@ class Reached:
 
     def applies(self, t: float, q: Array) -> bool:
         """As `Bound.applies`."""
-        asked = getattr(self.inner, "applies", None)
-        return asked is None or bool(asked(t, self.reach.q(t, q)))
+        method = getattr(self.inner, "applies", None)
+        return method is None or bool(method(t, self.reach.q(t, q)))
 
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.reach.spread(t, q, self.inner.rows(*self._at(t, q, lam, z)))
 
     def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         at = self._at(t, q, lam, z)
-        own, more = self.inner.drift(*at), self.reach.drift(t, q)
-        if more is None:
-            return own
-        found = self.inner.rows(*at) @ more
-        return found if own is None else found + own
+        inner_drift, reach_drift = self.inner.drift(*at), self.reach.drift(t, q)
+        if reach_drift is None:
+            return inner_drift
+        total = self.inner.rows(*at) @ reach_drift
+        return total if inner_drift is None else total + inner_drift
 
     def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.inner.dy_dq(*self._at(t, q, lam, z)) @ self.reach.dq(t, q)
@@ -56,7 +56,7 @@ class Reached:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Those of the relation, as functions of the whole systems."""
+        """Quantities of the relation, as functions of the containing systems."""
         return tuple(self._whole(one) for one in self.inner.quantities)
 
     def _whole(self, one: Quantity) -> Quantity:
@@ -67,7 +67,7 @@ class Reached:
 
     @property
     def is_compiled(self) -> bool:
-        """Not as a whole."""
+        """False: such a relation is never compiled."""
         return False
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
@@ -75,8 +75,10 @@ class Reached:
 
 
 class OfRates:
-    """A linear relation y = C x + e of first-order systems that are joined with mechanical ones: their x are
-    velocities there, and the law is stated on these."""
+    """A linear relation y = C x + e of first-order systems that are joined with mechanical ones.
+
+    There the state x is a velocity, and the law is stated on velocities.
+    """
 
     compliant = False
 
@@ -125,7 +127,7 @@ class OfRates:
 
 
 def law_of_rates(owner: str, law: Law) -> Law:
-    """The law of a first-order relation, stated on rates: it waits for no gap."""
+    """Return the law of a first-order relation as a law on rates, without a gap."""
     if isinstance(law, Complementarity):
         return Box((0.0,) * law.size, (np.inf,) * law.size)
     if isinstance(law, Equality | Relay | Box):

@@ -1,8 +1,9 @@
-"""Contacts that are found anew in every step: which features of two bodies meet changes as they move.
+"""Contacts that are searched in every step, because the features of two bodies that meet change with motion.
 
-A system has a fixed number of interactions for such contacts, its slots: those whose relation is a
-`SlotRelation`. A `Search` says which features meet about a step; `fitted` is the system in which each slot
-has the gap of its features, which is smooth.
+A system has a fixed number of interactions for such contacts, its slots, whose relations are `SlotRelation`s.
+A
+`Search` finds the features that may meet in a step; `fitted` returns the system in which each slot has the
+smooth gap of its features.
 """
 
 from collections.abc import Mapping
@@ -14,25 +15,25 @@ from stickslip.systems.relations import Relation
 from stickslip.systems.system import NonsmoothSystem
 
 FAR = 1e6
-"""Gap where nothing can meet [m]."""
+"""Gap of a slot without features [m]."""
 
 
 class Features(Protocol):
-    """Features that meet about a step, each in a slot. Equal ones have equal gaps, and equal hashes."""
+    """Features that may meet in a step, by slots. Equal objects have equal gaps and equal hashes."""
 
     def __hash__(self) -> int: ...
 
     @property
     def relations(self) -> Mapping[int, Relation]:
-        """Relation of each slot, by its number."""
+        """Relation of each slot, by the number of the slot."""
 
     @property
     def names(self) -> Array:
-        """What tells the features of a slot from others; 0 where it has none [-], shape (slots,)."""
+        """Identifier of the features of each slot; 0 for an empty slot [-], shape (slots,)."""
 
 
 class Search(Protocol):
-    """Finds features that meet."""
+    """Search for features that meet."""
 
     slots: int
     """Number of slots."""
@@ -40,22 +41,26 @@ class Search(Protocol):
     def near(
         self, system: NonsmoothSystem, state: State, h: float, names: Array, entered: tuple[Any, ...] = ()
     ) -> Features:
-        """Features that may meet within h from `state`, and those that `entered`.
+        """Return the features that may meet within time h from `state`, and those in `entered`.
 
-        names: those of the step before, which keep their slots [-], shape (slots,).
+        names: identifiers of the previous step, which keep their slots [-], shape (slots,).
         """
 
     def entered(
         self, system: NonsmoothSystem, before: State, after: State, features: Features
     ) -> tuple[Any, float]:
-        """What overlaps at the end of a step and was not among its features, None where nothing does; and
-        the least gap there, at most 0 [m]."""
+        """Return features that overlap at the end of a step but were not among its features, None if there
+        are none, and the least gap among them, at most 0 [m]."""
 
 
 @runtime_checkable
 class SlotRelation(Relation, Protocol):
-    """A relation whose features are found anew in every step. Bound as it is, it has those that meet at the
-    place it is asked for, so that its gap may jump."""
+    """A relation whose features are searched in every step.
+
+    If it is bound directly, it uses the features that meet at the coordinates of each call, so that its gap
+    may
+    jump.
+    """
 
     search: Search
     slot: int
@@ -63,21 +68,21 @@ class SlotRelation(Relation, Protocol):
 
 
 def search_of(system: NonsmoothSystem) -> Search | None:
-    """What finds the contacts of a system; None where it has no slots."""
-    found = {id(one): one for one in (relation.search for relation in _slots(system).values())}
-    if len(found) > 1:
+    """Return the search for the contacts of a system; None if it has no slots."""
+    searches = {id(one): one for one in (relation.search for relation in _slots(system).values())}
+    if len(searches) > 1:
         raise ModelError("a system has contacts of two worlds; combine them in one world")
-    return next(iter(found.values()), None)
+    return next(iter(searches.values()), None)
 
 
 def slots_of(system: NonsmoothSystem) -> dict[int, int]:
-    """The number of the interaction of each slot of a system, by that of the slot."""
+    """Return the index of the interaction of each slot, by the number of the slot."""
     at = {one.name: number for number, one in enumerate(system.interactions)}
     return {relation.slot: at[name] for name, relation in _slots(system).items()}
 
 
 def fitted(system: NonsmoothSystem, features: Features) -> NonsmoothSystem:
-    """The system in which each slot has the gap of its features."""
+    """Return the system in which each slot has the gap of its features."""
     relations = features.relations
     return system.with_relations({name: relations[one.slot] for name, one in _slots(system).items()})
 

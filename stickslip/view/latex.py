@@ -16,6 +16,8 @@ from stickslip.view.text import clean, right_aligned
 
 ROWS = 60
 """Most rows of a table; the CSV of all runs has them all."""
+UNBROKEN = 30
+"""Largest number of rows of a table that is kept on one page."""
 ENGINES = ("pdflatex", "lualatex", "xelatex")
 """Programs that make a PDF of LaTeX, the usual one first."""
 PASSES = 2
@@ -118,18 +120,28 @@ def _section(section: Section, link: str | None, names: dict[int, str]) -> Itera
 
 def _table(table: Table) -> Iterator[str]:
     text = table.text()
-    yield rf"\par\medskip\textbf{{{latex_text(table.title)}}}\nopagebreak"
     if not text:
-        yield rf"\par {latex_text(table.note) or 'No rows.'}"
+        yield rf"\par\medskip\textbf{{{latex_text(table.title)}}}\par"
+        yield rf"{latex_text(table.note) or 'No rows.'}"
         return
     columns = "".join("r" if right else "l" for right in right_aligned(table))
-    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTleft}{0pt}"
-    yield rf"\begin{{longtable}}{{{columns}}}"
-    yield r"\toprule"
-    yield f"{_row(table.headings)} \\midrule\\endhead"
-    yield r"\bottomrule\endfoot"
-    yield from map(_row, text[:ROWS])
-    yield r"\end{longtable}\endgroup"
+    heading = f"{_row(table.headings)} \\midrule"
+    if len(text) <= UNBROKEN:
+        # A short table stays on one page with its title, and is made to fit the width of the page.
+        yield r"\par\medskip\noindent\begin{minipage}{\textwidth}"
+        yield rf"\textbf{{{latex_text(table.title)}}}\par\smallskip"
+        yield r"\footnotesize\setlength{\tabcolsep}{3pt}"
+        yield rf"\adjustbox{{max width=\textwidth}}{{\begin{{tabular}}{{{columns}}}"
+        yield from (r"\toprule", heading, *map(_row, text), r"\bottomrule")
+        yield r"\end{tabular}}\end{minipage}\par\smallskip"
+    else:
+        yield r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\LTleft}{0pt}"
+        yield rf"\begin{{longtable}}{{{columns}}}"
+        yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\normalsize\textbf{{{latex_text(table.title)}}}}} \\"
+        yield from (r"\toprule", rf"{heading}\endfirsthead", r"\toprule", rf"{heading}\endhead")
+        yield r"\bottomrule\endfoot"
+        yield from map(_row, text[:ROWS])
+        yield r"\end{longtable}\endgroup"
     if len(text) > ROWS:
         yield f"{len(text) - ROWS} of {len(text)} rows are left out; the CSV report has all.\n"
     if table.note:
@@ -144,10 +156,10 @@ def _figure(figure: Figure, place: str | None) -> Iterator[str]:
     if place is None:
         yield rf"\par\textit{{Figure left out here: {latex_text(figure.title)}}}"
         return
-    yield r"\begin{center}"
+    yield r"\par\medskip\noindent\begin{minipage}{\textwidth}\centering"
     yield rf"\textbf{{{latex_text(figure.title)}}}\par\smallskip"
     # Figures of many panels are wider than a page: they are made to fit.
     yield rf"\adjustbox{{max width=\textwidth, max totalheight=0.85\textheight}}{{\input{{{place}}}}}"
     if figure.note:
         yield rf"\par\footnotesize {latex_text(figure.note)}"
-    yield r"\end{center}"
+    yield r"\end{minipage}\par"

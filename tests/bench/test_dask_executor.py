@@ -182,6 +182,15 @@ def test_without_dask_it_is_said_how_to_get_it(monkeypatch):
         executor("dask", 1)
 
 
+def test_workers_that_do_not_start_name_the_guard_of_scripts(files, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", fail)
+    with pytest.raises(DaskError, match=r'Nanny failed to start.*if __name__ == "__main__"'):
+        next(executor("dask", 1).run([job(files / "rests.dat", own("Sweeps"))], LIMITS))
+
+
 @pytest.mark.parametrize(
     "text", ["", "threads", "dask:", "dask://", "dask://here", "tcp://here:x", "tcp://h:0"]
 )

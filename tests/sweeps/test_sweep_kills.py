@@ -126,7 +126,7 @@ def test_dask_gives_the_same_file_and_survives_the_death_of_a_worker(tmp_path, c
     assert same(after, whole)
 
 
-def test_a_scheduler_that_dies_ends_the_sweep_which_goes_on_elsewhere(tmp_path, cluster, whole):
+def test_a_scheduler_that_dies_ends_the_sweep_which_goes_on_elsewhere(tmp_path, cluster, whole, capfd):
     out = tmp_path / "s.h5"
     address = cluster.scheduler_address.replace("tcp", "dask")
 
@@ -139,6 +139,7 @@ def test_a_scheduler_that_dies_ends_the_sweep_which_goes_on_elsewhere(tmp_path, 
     with pytest.raises(DaskError):
         swept(out, executor=address)
     closer.join()
+    assert not capfd.readouterr().err  # Dask logs nothing of its own
     assert 3 <= rows_safe(out) < RUNS
     assert same(swept(out), whole)
 

@@ -3,7 +3,9 @@
 import csv
 import io
 import re
+import shutil
 import stat
+import subprocess
 
 import numpy as np
 import pytest
@@ -155,3 +157,20 @@ def test_a_tex_that_is_installed_makes_the_pdf_or_says_why_not(tmp_path, monkeyp
         with pytest.raises(TeXError, match="Undefined control sequence"):
             write_pdf(PAGE, tmp_path / "x.pdf")
         assert not (tmp_path / "x.pdf").exists()
+
+
+LONG = Table("Long", ["k", "text"], [(k, "words " * 8) for k in range(80)], "")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_pdflatex_typesets_tables_within_the_page_and_the_same_bytes_each_time(tmp_path):
+    wide = Table("Wide", [f"column {k}" for k in range(30)], [tuple(range(30))], "")
+    page = Page("A report", ["One."], [Section("Tables", ["Text."], [TABLE, wide, LONG], [FIGURE])])
+    (tmp_path / "r.tex").write_text(latex(page, tmp_path / "figures", "figures/"), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "r.tex"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "Overfull" not in said
+    for name in ("a.pdf", "b.pdf"):
+        write_pdf(page, tmp_path / name)
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()

@@ -20,6 +20,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -47,6 +48,10 @@ MACHINE = ("system", "processor", "cores", "memory")
 """What of an environment decides about times alone."""
 ANSWERED = 1.0
 """A worker that has several items to do says what it has after so long [s]."""
+
+
+LOGGERS = "distributed", "distributed.client", "distributed.gc"
+"""Loggers of Dask with handlers of their own, as its default configuration sets them up."""
 
 
 _LOCK = threading.Lock()
@@ -120,13 +125,20 @@ def local_cluster(workers: int) -> Iterator[Any]:
         _quiet(),
         tempfile.TemporaryDirectory(prefix="stickslip-dask-", ignore_cleanup_errors=True) as folder,
         dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},  # a server it has anyway
-            memory_limit=0, local_directory=folder, silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):  # fmt: skip
-        yield cluster
+    ):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
+                memory_limit=0, local_directory=folder, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise DaskError(
+                f"the workers of Dask did not start on this machine ({error}); a script must call this under"
+                ' if __name__ == "__main__":'
+            ) from None
+        with cluster:
+            yield cluster
 
 
 class Seat:
@@ -207,6 +219,10 @@ class Seat:
         except BaseException as error:
             if self._closed:
                 raise Closed(f"{self.name} was closed") from None
+            if isinstance(error, CancelledError):
+                raise DaskError(
+                    "the connection to the Dask scheduler was lost; start the same work again to continue it"
+                ) from None
             raise DaskError(f"a job on Dask failed: {type(error).__name__}: {error}") from None
         self._address = said["address"]
         return said
@@ -269,14 +285,16 @@ def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask says nothing of its own: what matters is said as records and errors."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    """Silence the loggers of Dask: records and errors report what matters."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def take_jobs(

@@ -1,1 +1,1 @@
-"""Kernels of bodies: they call only one another, so that a change here compiles nothing else anew."""
+"""Kernels of bodies. They call only one another, so that changes here do not recompile other kernels."""

@@ -1,6 +1,6 @@
-"""From contacts to the rows, sets, biases and guesses of a contact problem.
+"""Assembly of contacts into a contact problem: rows, cones, biases and guesses of the active contacts.
 
-Contacts: `Contacts`; R (n, 3, 3): rotations of bodies.
+Contacts: `Contacts`; R (n, 3, 3): rotation matrices of bodies.
 """
 
 from typing import NamedTuple
@@ -19,12 +19,13 @@ from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.state import Array, IntArray
 
 OPENS = 1e-3
-"""A contact that opens by more than this share of its overlap in a step needs no correction."""
+"""A contact that opens by more than this share of its overlap in a step needs no correction [-]
+(heuristic)."""
 
 
 @jit
 def fill_row(body, point, axis, along, q, R, i, out):
-    """out <- row of contact i along `axis`, or about it (`along` False), over both sides.   out (2, 6)."""
+    """out (2, 6) <- row of contact i for the velocity along `axis`, or about it if `along` is False."""
     for side in range(2):
         b = body[i, side]
         sign = 1.0 if side == 0 else -1.0
@@ -35,48 +36,49 @@ def fill_row(body, point, axis, along, q, R, i, out):
 
 
 class Bench(NamedTuple):
-    """What is known of the contacts found before it is known which of them take part."""
+    """Work arrays of the assembly: data of all detected contacts."""
 
     local: Array
     """Points in the frames of the two bodies [m], shape (nc, 2, 3)."""
     order: IntArray
-    """Contacts in the order of their names [-], shape (nc,)."""
+    """Contacts sorted by identifier [-], shape (nc,)."""
     name: IntArray
-    """Ids in that order [-], shape (nc,)."""
+    """Identifiers in that order [-], shape (nc,)."""
     last_r: Array
-    """What they bore in the last step, in that order [N s, N m s], shape (nc, 6)."""
+    """Impulses of the previous step, in that order [N s, N m s], shape (nc, 6)."""
     active: IntArray
-    """Places in that order of contacts that take part [-], shape (nc,)."""
+    """Positions of the active contacts in that order [-], shape (nc,)."""
     ahead: Array
-    """Their forecast gaps [m], shape (nc,)."""
+    """Predicted gaps of the active contacts [m], shape (nc,)."""
     R: Array
-    """Rotations of the bodies [-], shape (n, 3, 3)."""
+    """Rotation matrices of the bodies [-], shape (n, 3, 3)."""
 
 
 @jit
-def assemble(found, last, slots, row, free, span, slack, newton, stabilised):
-    """`Active`: contacts matched with those of the last step, and those that take part as blocks.
+def assemble(contacts, last, slots, row, free, span, slack, newton, stabilised):
+    """Return the `Active` contacts, matched with those of the previous step, as blocks of a problem.
 
-    found: `Contacts`; last: `LastContacts`; slots: most contacts of a pair of shapes; row: of `BodyArrays`;
-    free: `FreeMotion`; span: `Span`; slack: ε of `kernels/activation.py` [m]; newton: whether restitution is
-    Newton's; stabilised: whether gaps stand in the law of all contacts, then within the whole step.
+    contacts: `Contacts`; last: `LastContacts`; slots: largest number of contacts of a pair of shapes; row:
+    see `BodyArrays`; free: `FreeMotion`; span: `Span`; slack: ε of `kernels/activation.py` [m]; newton:
+    whether restitution follows Newton's law; stabilised: whether the law of all contacts contains the gap;
+    gaps are then predicted for the whole step.
     """
-    nc = found.id.shape[0]
+    nc = contacts.id.shape[0]
     bench = bench_of(nc, row.shape[0])
-    # 1. Which contact is which, and what it bore in the last step.
+    # 1. Identifiers of the contacts, and their impulses in the previous step.
     turn_bodies(free.q_m, 0, row.shape[0], bench)
-    recognise(found, last, slots, free.q_m, 0, nc, bench)
-    # 2. Those that take part, by their forecast gap.
-    c, p, g = choose(found, row, free, span, slack, stabilised, 0, nc, bench)
-    # 3. and 4. Their own data, in the order of their names, and sets, rows, biases and first impulses.
+    recognise(contacts, last, slots, free.q_m, 0, nc, bench)
+    # 2. Active contacts, by their predicted gaps.
+    c, p, g = choose(contacts, row, free, span, slack, stabilised, 0, nc, bench)
+    # 3. Their data in the order of identifiers, cones, rows, biases and initial impulses.
     out = room_of(c, p, g)
-    write_blocks(found, row, free, span, newton, stabilised, bench, 0, c, (0, 0, 0), out)
+    write_blocks(contacts, row, free, span, newton, stabilised, bench, 0, c, (0, 0, 0), out)
     return out
 
 
 @jit
 def bench_of(nc, n):
-    """A `Bench` for nc contacts between n bodies."""
+    """Return a `Bench` for nc contacts between n bodies."""
     return Bench(
         np.empty((nc, 2, 3)), np.empty(nc, np.int64), np.empty(nc, np.int64), np.zeros((nc, 6)),
         np.empty(nc, np.int64), np.empty(nc), np.empty((n, 3, 3)),
@@ -85,49 +87,55 @@ def bench_of(nc, n):
 
 @jit_without_lock
 def turn_bodies(q, first, end, bench):
-    """Rotations of the bodies from `first` to `end`."""
+    """bench.R <- rotation matrices of the bodies from `first` to `end` - 1."""
     for i in range(first, end):
         matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], bench.R[i])
 
 
 @jit_without_lock
-def recognise(found, last, slots, q, first, end, bench):
-    """Points, order, names and last impulses of the contacts from `first` to `end`, which has all of a pair
-    of shapes or none."""
+def recognise(contacts, last, slots, q, first, end, bench):
+    """bench <- points, order, identifiers and previous impulses of the contacts from `first` to `end` - 1.
+
+    The range contains all contacts of a pair of shapes or none.
+    """
     part = slice(first, end)
     local, order = bench.local[part], bench.order[part]
-    local_points(q.reshape(-1), found.body[part], found.point[part], local)
+    local_points(q.reshape(-1), contacts.body[part], contacts.point[part], local)
     track_contacts(
-        found.id[part], local, found.frame[part], slots, last, order, bench.name[part], bench.last_r[part]
-    )
+        contacts.id[part], local, contacts.frame[part], slots, last, order, bench.name[part],
+        bench.last_r[part],
+    )  # fmt: skip
     for k in range(end - first):
         order[k] += first
 
 
 @jit_without_lock
-def choose(found, row, free, span, slack, stabilised, first, end, bench):
-    """(contacts, components, groups) that take part of those from `first` to `end`; which, and their forecast
-    gaps, from there on in the bench."""
-    v_start, v_free, q, one = free.v_start, free.v_free, free.q_m, np.empty((2, 6))
+def choose(contacts, row, free, span, slack, stabilised, first, end, bench):
+    """Select the active contacts of those from `first` to `end` - 1; return the numbers of active contacts,
+    of their components and of their friction groups.
+
+    bench.active[first:], bench.ahead[first:] <- active contacts and their predicted gaps.
+    """
+    v_start, v_free, q, line = free.v_start, free.v_free, free.q_m, np.empty((2, 6))
     c = p = g = 0
     for place in range(first, end):
         i = bench.order[place]
-        if row[found.body[i, 0]] < 0 and row[found.body[i, 1]] < 0:
+        if row[contacts.body[i, 0]] < 0 and row[contacts.body[i, 1]] < 0:
             continue
-        fill_row(found.body, found.point, found.frame[i, 0], True, q, bench.R, i, one)
+        fill_row(contacts.body, contacts.point, contacts.frame[i, 0], True, q, bench.R, i, line)
         reach = span.h if stabilised else span.reach
-        forecast = found.gap[i] + reach * least_rate(1.0, found.body[i], one, v_start, v_free)
-        if takes_part(found.gap[i], forecast, slack) or (stabilised and forecast <= slack):
+        forecast = contacts.gap[i] + reach * least_rate(1.0, contacts.body[i], line, v_start, v_free)
+        if takes_part(contacts.gap[i], forecast, slack) or (stabilised and forecast <= slack):
             bench.active[first + c], bench.ahead[first + c] = place, forecast
             c += 1
-            p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
-            g += 1 + (1 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
+            p += 3 + (2 if contacts.law[i, 1] > 0.0 else 0) + (1 if contacts.law[i, 2] > 0.0 else 0)
+            g += 1 + (1 if contacts.law[i, 1] > 0.0 else 0) + (1 if contacts.law[i, 2] > 0.0 else 0)
     return c, p, g
 
 
 @jit
 def room_of(c, p, g):
-    """An `Active` for c contacts of p components and g groups."""
+    """Return an `Active` for c contacts with p components and g groups."""
     K = Cones(
         np.empty(c, np.int64), np.empty(c + 1, np.int64), np.empty(c), np.empty(c), np.empty(c + 1, np.int64),
         np.empty(g, np.int64), np.empty(g),
@@ -140,64 +148,69 @@ def room_of(c, p, g):
 
 
 @jit_without_lock
-def write_blocks(found, row, free, span, newton, stabilised, bench, first, count, before, out):
-    """out, `Active` <- the `count` contacts that take part from `first` on in the bench.
+def write_blocks(contacts, row, free, span, newton, stabilised, bench, first, count, before, out):
+    """out, `Active` <- the `count` active contacts from `first` on in the bench.
 
-    before: contacts, components and groups before them.
+    before: numbers of contacts, components and groups before them in `out`.
     """
-    q, v_free, given = free.q_m, free.v_free, np.empty(2, np.int64)
-    K, kept, u_bias, guess, rows = out.K, out.contacts, out.u_bias, out.guess, out.rows
+    q, v_free, prescribed = free.q_m, free.v_free, np.empty(2, np.int64)
+    K, active, u_bias, guess, rows = out.K, out.contacts, out.u_bias, out.guess, out.rows
     a, at, g = before
     for place in range(first, first + count):
         i, r, start, law = (
             bench.order[bench.active[place]],
             bench.last_r[bench.active[place]],
             at,
-            kept.law[a],
+            active.law[a],
         )
-        copy_contact(found, i, kept, a)
-        kept.id[a] = bench.name[bench.active[place]]
+        # 1. Data of the contact.
+        copy_contact(contacts, i, active, a)
+        active.id[a] = bench.name[bench.active[place]]
         for k in range(2):
-            out.rows_of_M[a, k] = row[found.body[i, k]]
+            out.rows_of_M[a, k] = row[contacts.body[i, k]]
             for d in range(3):
                 out.local[a, k, d] = bench.local[i, k, d]
+        # 2. Cone, rows and guess: normal and sliding, rolling, torsion.
         K.kind[a], K.lower[a], K.upper[a] = FRICTION, 0.0, np.inf
         for k in range(3):
-            fill_row(found.body, found.point, found.frame[i, k], True, q, bench.R, i, rows[at + k])
+            fill_row(contacts.body, contacts.point, contacts.frame[i, k], True, q, bench.R, i, rows[at + k])
             guess[at + k] = r[k]
         at += 3
         K.group_size[g], K.coefficient[g] = 2, law[0]
         g += 1
         if law[1] > 0.0:
             for k in range(2):
-                fill_row(found.body, found.point, found.frame[i, 1 + k], False, q, bench.R, i, rows[at + k])
+                fill_row(
+                    contacts.body, contacts.point, contacts.frame[i, 1 + k], False, q, bench.R, i,
+                    rows[at + k],
+                )  # fmt: skip
                 guess[at + k] = r[3 + k]
             at += 2
             K.group_size[g], K.coefficient[g] = 2, law[1]
             g += 1
         if law[2] > 0.0:
-            fill_row(found.body, found.point, found.frame[i, 0], False, q, bench.R, i, rows[at])
+            fill_row(contacts.body, contacts.point, contacts.frame[i, 0], False, q, bench.R, i, rows[at])
             guess[at] = r[5]
             at += 1
             K.group_size[g], K.coefficient[g] = 1, law[2]
             g += 1
         K.offset[a + 1], K.group_offset[a + 1] = at, g
+        # 3. Bias: velocities of bodies without dynamics, and the terms of restitution and of the gap.
         for side in range(2):
-            b = kept.body[a, side]
-            given[side] = -1 if row[b] >= 0 else b
+            b = active.body[a, side]
+            prescribed[side] = -1 if row[b] >= 0 else b
         for j in range(start, at):
-            u_bias[j] = rate(given, rows[j], v_free)
-        approach, ahead = rate(kept.body[a], rows[start], free.v_start), bench.ahead[place]
+            u_bias[j] = rate(prescribed, rows[j], v_free)
+        approach, ahead = rate(active.body[a], rows[start], free.v_start), bench.ahead[place]
         out.approach[a] = approach
         if stabilised:
-            u_bias[start] += stabilised_rate(kept.gap[a], approach, law[3], span.h)
+            u_bias[start] += stabilised_rate(active.gap[a], approach, law[3], span.h)
         else:
             if newton:
                 u_bias[start] += law[3] * min(approach, 0.0)
-            if (
-                ahead > 0.0
-            ):  # it takes part by the threshold alone: its gap over h in the place of restitution
-                opening = gap_rate(kept.gap[a], approach, law[3] > 0.0, span.h)
+            # A contact that is active by the threshold alone has y_m / h instead of restitution.
+            if ahead > 0.0:
+                opening = gap_rate(active.gap[a], approach, law[3] > 0.0, span.h)
                 if opening > 0.0:
                     u_bias[start] += opening - (law[3] * min(approach, 0.0) if newton else 0.0)
         a += 1
@@ -205,22 +218,25 @@ def write_blocks(found, row, free, span, newton, stabilised, bench, first, count
 
 @jit
 def add_prescribed(sides, size, rows, row, v, bias):
-    """bias <- bias + what sides that are not dynamic do to all rows of the blocks.   size (m,), bias (p,)."""
-    j, given = 0, np.empty(2, np.int64)
+    """bias (p,) <- bias + velocities of the rows due to bodies without dynamics.
+
+    size (m,): number of rows of each block.
+    """
+    j, prescribed = 0, np.empty(2, np.int64)
     for i in range(size.shape[0]):
         for side in range(2):
             b = sides[i, side]
-            given[side] = b if b >= 0 and row[b] < 0 else -1
+            prescribed[side] = b if b >= 0 and row[b] < 0 else -1
         for _ in range(size[i]):
-            bias[j] += rate(given, rows[j], v)
+            bias[j] += rate(prescribed, rows[j], v)
             j += 1
 
 
 @jit
 def by_contact(offset, law, x):
-    """x (p,) of contacts as N, T1, T2, rolling about t1, t2, torsion about n, (nc, 6); 0 where none is.
+    """Return components x (p,) of contacts as an array (nc, 6); absent components are 0.
 
-    law (nc, 4): mu, mu_roll, mu_spin, e.
+    Columns are N, T1, T2, rolling about t1, t2, torsion about n. law (nc, 4): mu, mu_roll, mu_spin, e.
     """
     out = np.zeros((law.shape[0], 6))
     for i in range(law.shape[0]):
@@ -237,9 +253,10 @@ def by_contact(offset, law, x):
 
 @jit
 def tell(law, gap, offset, reach, r, u):
-    """(r, u by contact (nc, 6), `Overlaps`) at the end of a step.   reach: as `Span` has it.
+    """Return (r by contact (nc, 6), u by contact (nc, 6), `Overlaps`) at the end of a step.
 
-    A contact that overlaps and opens by itself is only kept from closing; one with a gap may use it up.
+    reach: see `Span`. A position correction keeps a contact that overlaps and opens from closing, and may
+    close a gap.
     """
     depth, need, deepest, largest = np.empty(gap.shape[0]), np.empty(gap.shape[0]), 0.0, 0.0
     for i in range(gap.shape[0]):

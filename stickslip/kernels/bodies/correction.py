@@ -1,9 +1,9 @@
-"""Position correction: the shortest way, measured by the masses, back to where nothing overlaps.
+"""Position correction: the smallest shift, in the metric of the masses, that removes overlaps and openings.
 
-    Δq = M⁻¹ N π,   0 <= N' Δq - need ⟂ π >= 0,   = for bilateral rows
+    Δq = M⁻¹ N π,   0 <= N' Δq - need ⟂ π >= 0,   N' Δq = need for bilateral rows
 
-with N the normal rows and need = -gap; projected Gauss-Seidel sweeps over the rows, forth and back.
-bodies: `BodyArrays`; blocks: `Blocks`.
+N are the normal rows and need = -gap. It is computed by projected symmetric Gauss-Seidel sweeps over the
+rows. bodies: `BodyArrays`; blocks: `Blocks`.
 """
 
 from typing import NamedTuple
@@ -20,57 +20,58 @@ from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.state import Array, BoolArray, IntArray
 
 NEGLIGIBLE = 1e-9
-"""Overlaps up to this share of the smallest shape are left as they are."""
+"""Overlaps up to this share of the smallest shape are not corrected [-] (heuristic)."""
 NEGLIGIBLE_OPENING = 1e-12
-"""The same where there are joints."""
+"""The same share in worlds with joints [-] (heuristic)."""
 WORTH = 1e-3
-"""Share of an overlap that the reserve must at least be able to undo of the lightest body."""
+"""There is no correction if the reserve is smaller than the energy that lifts the lightest body by this share
+of the overlap [-] (heuristic)."""
 PRECISION = 1e-3
-"""Share of the deepest overlap up to which it is corrected."""
+"""Tolerance of a correction, over the largest overlap [-] (heuristic)."""
 TRIALS = 30
-"""Most halvings of a shift that is dearer than the reserve."""
+"""Largest number of reductions of a shift that needs more energy than the reserve (heuristic)."""
 
 
 class Wanted(NamedTuple):
-    """What a correction is to move, one row a constraint."""
+    """Constraints of a correction and their required shifts."""
 
     sides: IntArray
     """First and second body, -1 for the inertial frame [-], shape (m, 2)."""
     rows: Array
-    """[-, m], shape (m, 2, 6)."""
+    """Rows N' over both sides [-, m], shape (m, 2, 6)."""
     bilateral: BoolArray
-    """Whether no further either [-], shape (m,)."""
+    """Whether the constraint is bilateral [-], shape (m,)."""
     need: Array
-    """How far [m, rad], shape (m,)."""
+    """Required shifts [m, rad], shape (m,)."""
     largest: float
-    """Of `need`, of either sign where bilateral [m, rad]."""
+    """Largest required shift; its magnitude for bilateral constraints [m, rad]."""
 
 
 class Pushing(NamedTuple):
-    """Constraints that bodies are moved by, and how far they have moved them."""
+    """State of the sweeps of a correction."""
 
     sides: IntArray
-    """As `Wanted` has it [-], shape (m, 2)."""
+    """First and second body, see `Wanted` [-], shape (m, 2)."""
     rows: Array
-    """[-, m], shape (m, 2, 6)."""
+    """Rows N' over both sides [-, m], shape (m, 2, 6)."""
     bilateral: BoolArray
-    """[-], shape (m,)."""
+    """Whether the constraint is bilateral [-], shape (m,)."""
     need: Array
-    """[m, rad], shape (m,)."""
+    """Required shifts [m, rad], shape (m,)."""
     inverse: Array
-    """M⁻¹ N, 0 on sides that do not move [1/kg, 1/(kg m)], shape (m, 2, 6)."""
+    """M⁻¹ N; 0 for bodies without dynamics [1/kg, 1/(kg m)], shape (m, 2, 6)."""
     diagonal: Array
-    """Of N' M⁻¹ N [1/kg], shape (m,)."""
+    """Diagonal of N' M⁻¹ N [1/kg], shape (m,)."""
     pi: Array
-    """Multipliers [kg m], shape (m,)."""
+    """Multipliers π [kg m], shape (m,)."""
     moved: Array
-    """N' Δq [m, rad], shape (m,)."""
+    """Shifts N' Δq [m, rad], shape (m,)."""
 
 
 @jit
-def sweep_back(bodies, wanted, tolerance, sweeps):
-    """(shift, moved): Δq (n, 6) of all bodies, and how far it moves each constraint (m,)."""
-    pushing, shift = pushing_of(bodies, wanted), np.zeros((bodies.row.shape[0], 6))
+def sweep_back(bodies, target, tolerance, sweeps):
+    """Return (shift, moved): Δq (n, 6) of all bodies, and the shifts N' Δq (m,) of the constraints."""
+    pushing, shift = pushing_of(bodies, target), np.zeros((bodies.row.shape[0], 6))
     for sweep in range(sweeps):
         push_once(bodies.row, pushing, shift, sweep % 2 == 1)
         if missing(pushing, shift) <= tolerance:
@@ -79,9 +80,9 @@ def sweep_back(bodies, wanted, tolerance, sweeps):
 
 
 @jit_without_lock
-def pushing_of(bodies, wanted):
-    """The `Pushing` before anything has moved."""
-    sides, rows, row, m = wanted.sides, wanted.rows, bodies.row, wanted.need.shape[0]
+def pushing_of(bodies, target):
+    """Return the initial `Pushing`, with π = 0."""
+    sides, rows, row, m = target.sides, target.rows, bodies.row, target.need.shape[0]
     inverse, diagonal = np.zeros((m, 2, 6)), np.zeros(m)
     for c in range(m):
         for side in range(2):
@@ -94,12 +95,12 @@ def pushing_of(bodies, wanted):
                 )
                 for k in range(6):
                     diagonal[c] += rows[c, side, k] * inverse[c, side, k]
-    return Pushing(sides, rows, wanted.bilateral, wanted.need, inverse, diagonal, np.zeros(m), np.empty(m))
+    return Pushing(sides, rows, target.bilateral, target.need, inverse, diagonal, np.zeros(m), np.empty(m))
 
 
 @jit_without_lock
 def push_once(row, pushing, shift, backwards):
-    """One sweep over the constraints, first to last or backwards; shift <- Δq."""
+    """pushing.pi, shift (n, 6) <- π and Δq after a sweep over the constraints, first to last or backwards."""
     sides, rows, bilateral, need, inverse, diagonal, pi, _ = pushing
     m = need.shape[0]
     for step in range(m):
@@ -120,18 +121,18 @@ def push_once(row, pushing, shift, backwards):
 
 @jit_without_lock
 def missing(pushing, shift):
-    """How far constraints still have to move, at most; `moved` <- how far they have."""
-    left = 0.0
+    """Return the largest shift that is still missing; pushing.moved <- N' Δq."""
+    largest = 0.0
     for c in range(pushing.need.shape[0]):
         pushing.moved[c] = rate(pushing.sides[c], pushing.rows[c], shift)
-        ahead = pushing.need[c] - pushing.moved[c]
-        left = max(left, abs(ahead) if pushing.bilateral[c] else ahead)
-    return left
+        remaining = pushing.need[c] - pushing.moved[c]
+        largest = max(largest, abs(remaining) if pushing.bilateral[c] else remaining)
+    return largest
 
 
 @jit
 def shifted(bodies, q, shift, share, out):
-    """out <- q moved by share Δq; returns what gravity's potential gained [J]."""
+    """out (n, 7) <- q moved by share times Δq. Return the increase of the potential energy of gravity [J]."""
     lifted = 0.0
     for i in range(bodies.row.shape[0]):
         if bodies.row[i] >= 0:
@@ -146,23 +147,24 @@ def shifted(bodies, q, shift, share, out):
 
 @jit
 def correct(bodies, forces, springs, blocks, overlaps, budget, q):
-    """(energy given [J], deepest overlap left [m], largest displacement [m]); q (n, 7) <- corrected.
+    """q (n, 7) <- corrected poses.
 
-    forces: `ForceArrays` or None; springs: their potential at q [J]; blocks: of contacts alone; overlaps:
-    `Overlaps`; budget: `Budget`.
+    Return (energy added [J], largest remaining overlap [m], largest shift [m]). forces: `ForceArrays` or
+    None; springs: potential energy of springs at q [J]; blocks: contacts only; overlaps: `Overlaps`; budget:
+    `Budget`.
     """
     if is_idle(overlaps, budget):
         return 0.0, overlaps.deepest, 0.0
     m = overlaps.need.shape[0]
     normals = np.empty((m, 2, 6))
     take_normals(blocks, normals)
-    wanted = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, overlaps.largest)
-    return push_back(bodies, forces, springs, wanted, overlaps, budget, q)
+    target = Wanted(blocks.sides, normals, np.zeros(m, np.bool_), overlaps.need, overlaps.largest)
+    return push_back(bodies, forces, springs, target, overlaps, budget, q)
 
 
 @jit
 def is_idle(overlaps, budget):
-    """Whether overlaps of contacts need no correction, or the reserve cannot pay for any."""
+    """Return whether overlaps of contacts need no correction, or the reserve is too small for one."""
     largest = overlaps.largest
     idle = largest <= NEGLIGIBLE * budget.size or budget.reserve < WORTH * largest * budget.least_weight
     return budget.sweeps == 0 or idle
@@ -170,34 +172,34 @@ def is_idle(overlaps, budget):
 
 @jit
 def correct_jointed(bodies, forces, linkage, springs, blocks, overlaps, budget, v, q):
-    """(joint that cannot be, or -1; what `correct` tells), of contacts and joints, which open as they turn.
+    """Correct contacts and joints. Return (joint with invalid rows or -1, the three results of `correct`).
 
-    linkage: `Linkage`; blocks: contacts first; v (n, 6): at the end of the step.
+    linkage: `Linkage`; blocks: contacts first; v (n, 6): velocities at the end of the step.
     """
     c, nj = overlaps.need.shape[0], linkage.length.shape[0]
-    bad, found = joint_blocks(linkage.joints, q, v, v, v, Span(0.0, 0.0), np.zeros((nj, 2)), False)
+    bad, links = joint_blocks(linkage.joints, q, v, v, v, Span(0.0, 0.0), np.zeros((nj, 2)), False)
     if bad >= 0:
         return bad, 0.0, 0.0, 0.0
-    # 1. One row per contact, and all rows of joints that hold or have reached a stop.
-    m, largest, at = c + found.bias.shape[0], overlaps.largest, c
-    wanted = Wanted(
+    # 1. One row per contact, and all rows of constraints of joints and of active stops.
+    m, largest, at = c + links.bias.shape[0], overlaps.largest, c
+    target = Wanted(
         np.empty((m, 2), np.int64), np.empty((m, 2, 6)), np.zeros(m, np.bool_), np.empty(m), largest
     )  # fmt: skip
-    wanted.sides[:c], wanted.need[:c] = blocks.sides[:c], overlaps.need
-    take_normals(blocks, wanted.rows[:c])
-    wanted.rows[c:] = found.rows
-    for i in range(found.size.shape[0]):
-        for _ in range(found.size[i]):
-            wanted.sides[at, 0], wanted.sides[at, 1] = found.bodies[i, 0], found.bodies[i, 1]
-            wanted.bilateral[at], wanted.need[at] = found.kind[i] == FREE, -found.error[at - c]
-            largest = max(largest, abs(wanted.need[at]) if wanted.bilateral[at] else wanted.need[at])
+    target.sides[:c], target.need[:c] = blocks.sides[:c], overlaps.need
+    take_normals(blocks, target.rows[:c])
+    target.rows[c:] = links.rows
+    for i in range(links.size.shape[0]):
+        for _ in range(links.size[i]):
+            target.sides[at, 0], target.sides[at, 1] = links.bodies[i, 0], links.bodies[i, 1]
+            target.bilateral[at], target.need[at] = links.kind[i] == FREE, -links.error[at - c]
+            largest = max(largest, abs(target.need[at]) if target.bilateral[at] else target.need[at])
             at += 1
-    # 2. What is open by more than rounding is closed.
+    # 2. Correction, unless all errors are rounding.
     if budget.sweeps == 0 or largest <= NEGLIGIBLE_OPENING * budget.size:
         return -1, 0.0, overlaps.deepest, 0.0
-    wanted = Wanted(wanted.sides, wanted.rows, wanted.bilateral, wanted.need, largest)
-    lifted, left, moved = push_back(bodies, forces, springs, wanted, overlaps, budget, q)
-    return -1, lifted, left, moved
+    target = Wanted(target.sides, target.rows, target.bilateral, target.need, largest)
+    lifted, depth, moved = push_back(bodies, forces, springs, target, overlaps, budget, q)
+    return -1, lifted, depth, moved
 
 
 @jit
@@ -210,30 +212,32 @@ def take_normals(blocks, out):
 
 
 @jit
-def push_back(bodies, forces, springs, wanted, overlaps, budget, q):
-    """`correct` where something is to be moved: as much of it as the reserve pays for.   wanted: `Wanted`,
-    contacts first."""
-    shift, moved = sweep_back(bodies, wanted, PRECISION * wanted.largest, budget.sweeps)
+def push_back(bodies, forces, springs, target, overlaps, budget, q):
+    """Correct the constraints `target`, contacts first, as far as the reserve allows; return as `correct`."""
+    shift, moved = sweep_back(bodies, target, PRECISION * target.largest, budget.sweeps)
     return pay(bodies, forces, springs, shift, moved, overlaps, budget, q)
 
 
 @jit
 def pay(bodies, forces, springs, shift, moved, overlaps, budget, q):
-    """`correct` by this Δq (n, 6), which moves constraints so far (m,): as much as the reserve pays for."""
+    """q <- q moved by the largest share of Δq whose energy the reserve covers; return as `correct`.
+
+    shift (n, 6): Δq; moved (m,): N' Δq.
+    """
     share, reserve, out = 1.0, budget.reserve, np.empty(q.shape)
     for _ in range(TRIALS):
         lifted = shifted(bodies, q, shift, share, out)
         if forces is not None:
             lifted += spring_potential(forces.springs, out.reshape(-1)) - springs
         if lifted <= reserve:
-            depth = most = 0.0
+            depth = largest = 0.0
             for i in range(moved.shape[0]):
                 if i < overlaps.depth.shape[0]:
                     depth = max(depth, overlaps.depth[i] - share * moved[i])
-                most = max(most, abs(moved[i]))
+                largest = max(largest, abs(moved[i]))
             for i in range(q.shape[0]):
                 for k in range(7):
                     q[i, k] = out[i, k]
-            return lifted, depth, share * most
+            return lifted, depth, share * largest
         share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
     return 0.0, overlaps.deepest, 0.0

@@ -1,8 +1,9 @@
-"""Faces that lie on each other: their common polygon, in double precision, in place of a few contacts.
+"""Contacts of parallel faces that touch: the corners of their common polygon, in double precision.
 
-A narrow phase finds the closest points of two polyhedra, and makes a manifold of the faces about them if it
-sees that they are parallel. Where rounding decides between a face and an edge, or where its vertices are in
-single precision, it sometimes gives one point, or half of the polygon. Lengths are in its units.
+A narrow phase computes the closest points of two polyhedra, and a manifold from the faces about these points
+if it detects that they are parallel. If rounding decides between a face and an edge, or if its vertices are
+in single precision, it sometimes yields one point or half of the polygon. Here such manifolds are replaced.
+Lengths are in units of the narrow phase.
 """
 
 from typing import NamedTuple
@@ -15,37 +16,41 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, BoolArray, IntArray
 
 ALONG = 0.9
-"""Least cosine of the narrow phase's normal and that of a face: near 0 its own may be off."""
+"""Smallest cosine of the angle between the normals of the narrow phase and of a face [-]; at small gaps the
+former may be inaccurate (heuristic)."""
 PARALLEL = 1e-5
-"""Largest angle of two faces that lie on each other [rad]."""
+"""Largest angle of two parallel faces [rad] (heuristic)."""
 ALIKE = 1e-5
-"""How far the least gap of the faces may be from that of the narrow phase."""
+"""Largest difference of the smallest gap of the polygon and that of the narrow phase [units] (heuristic)."""
 INSIDE = 1e-12
-"""How far outside an edge a corner may be that counts as on it."""
+"""Corners up to this distance outside an edge are on the edge [units]."""
 APART = 1e-7
-"""Corners nearer to each other than that are one."""
+"""Corners nearer to each other than this coincide [units]."""
 MOST = 32
-"""Corners of a polygon for which there is room."""
+"""Largest number of corners of a polygon."""
 
 
 class Polyhedra(NamedTuple):
-    """Faces of geoms, in their frames."""
+    """Faces of geoms, in the frames of the geoms."""
 
     box: BoolArray
-    """Whether a geom is a box [-], shape (ng,)."""
+    """Whether each geom is a box [-], shape (ng,)."""
     face_start: IntArray
-    """First face of each geom, and the number of all [-], shape (ng + 1,)."""
+    """Index of the first face of each geom, and the number of all [-], shape (ng + 1,)."""
     normal: Array
-    """Of faces [-], shape (nf, 3)."""
+    """Normals of faces [-], shape (nf, 3)."""
     corner_start: IntArray
-    """First corner of each face, and the number of all [-], shape (nf + 1,)."""
+    """Index of the first corner of each face, and the number of all [-], shape (nf + 1,)."""
     corner: Array
-    """Counter-clockwise seen from outside [units], shape (nc, 3)."""
+    """Corners, counter-clockwise seen from outside [units], shape (nc, 3)."""
 
 
 @jit
 def facing(p, g, R, n, sign):
-    """Face of geom g, turned by R (3, 3), that looks most along sign n, and the cosine.   p: `Polyhedra`."""
+    """Return (face of geom g whose normal is nearest to sign n, cosine of their angle).
+
+    p: `Polyhedra`; R (3, 3): rotation of the geom; n (3,).
+    """
     best, most = -1, -2.0
     l0, l1, l2 = times_back(R, n[0], n[1], n[2])
     for f in range(p.face_start[g], p.face_start[g + 1]):
@@ -57,7 +62,7 @@ def facing(p, g, R, n, sign):
 
 @jit
 def place_corners(p, f, x, R, out):
-    """Number of corners of face f; out <- these in the frame of the world.   p: `Polyhedra`."""
+    """out <- corners of face f in the inertial frame; return their number.   p: `Polyhedra`."""
     first, last = p.corner_start[f], p.corner_start[f + 1]
     for k in range(first, last):
         a = times(R, p.corner[k, 0], p.corner[k, 1], p.corner[k, 2])
@@ -68,8 +73,10 @@ def place_corners(p, f, x, R, out):
 
 @jit
 def clipped(frame, n_frame, w, polygon, count, other):
-    """How many corners are left of `polygon` (count, 3) inside the edges of `frame`, which are
-    counter-clockwise about w; they stand in `polygon`. Sutherland and Hodgman 1974."""
+    """polygon <- its first `count` corners clipped by the edges of `frame`; return the number of corners.
+
+    The edges are counter-clockwise about w. Sutherland and Hodgman 1974. other: work array.
+    """
     for e in range(n_frame):
         a, b = frame[e], frame[(e + 1) % n_frame]
         e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -77,21 +84,21 @@ def clipped(frame, n_frame, w, polygon, count, other):
         m0 = (w[1] * e2 - w[2] * e1) / length
         m1 = (w[2] * e0 - w[0] * e2) / length
         m2 = (w[0] * e1 - w[1] * e0) / length
-        left = 0
+        size = 0
         for k in range(count):
             p, q = polygon[k], polygon[(k + 1) % count]
             s = m0 * (p[0] - a[0]) + m1 * (p[1] - a[1]) + m2 * (p[2] - a[2])
             t = m0 * (q[0] - a[0]) + m1 * (q[1] - a[1]) + m2 * (q[2] - a[2])
-            if s >= -INSIDE and left < MOST:
-                other[left] = p
-                left += 1
-            if ((s >= -INSIDE) != (t >= -INSIDE)) and abs(s - t) > INSIDE and left < MOST:
+            if s >= -INSIDE and size < MOST:
+                other[size] = p
+                size += 1
+            if ((s >= -INSIDE) != (t >= -INSIDE)) and abs(s - t) > INSIDE and size < MOST:
                 for i in range(3):
-                    other[left, i] = p[i] + s / (s - t) * (q[i] - p[i])
-                left += 1
-        if left >= MOST:
+                    other[size, i] = p[i] + s / (s - t) * (q[i] - p[i])
+                size += 1
+        if size >= MOST:
             return 0
-        count = left
+        count = size
         for k in range(count):
             polygon[k] = other[k]
         if count < 3:
@@ -101,31 +108,32 @@ def clipped(frame, n_frame, w, polygon, count, other):
 
 @jit
 def distinct(polygon, count, w):
-    """How many corners are left when each is APART from all before it; 0 where the polygon, seen along w, has
-    no area."""
-    left, area = 0, 0.0
+    """polygon <- its distinct corners; return their number, or 0 if the polygon has no area seen along w."""
+    size, area = 0, 0.0
     for k in range(count):
         near = False
-        for j in range(left):
-            away = 0.0
+        for j in range(size):
+            square = 0.0
             for i in range(3):
-                away += (polygon[k, i] - polygon[j, i]) ** 2
-            near = near or away < APART * APART
+                square += (polygon[k, i] - polygon[j, i]) ** 2
+            near = near or square < APART * APART
         if not near:
-            polygon[left] = polygon[k]
-            left += 1
-    for k in range(1, left - 1):
+            polygon[size] = polygon[k]
+            size += 1
+    for k in range(1, size - 1):
         a, b, c = polygon[0], polygon[k], polygon[k + 1]
         n0, n1, n2 = cross(b[0] - a[0], b[1] - a[1], b[2] - a[2], c[0] - a[0], c[1] - a[1], c[2] - a[2])
         area += w[0] * n0 + w[1] * n1 + w[2] * n2
-    return 0 if abs(area) < APART * APART else left
+    return 0 if abs(area) < APART * APART else size
 
 
 @jit
 def common_polygon(p, pair, normal, placement, polygon, frame, other):
-    """(number of corners, normal) of what faces of two geoms that lie on each other have in common, 0 without
-    any; polygon <- its corners, frame <- those of the first face.   p: `Polyhedra`; normal (3,): from the
-    first to the second."""
+    """Return (number of corners or 0, normal) of the common polygon of parallel faces of two geoms.
+
+    polygon <- its corners, frame <- corners of the first face. p: `Polyhedra`; normal (3,): from the first
+    geom to the second; other: work array.
+    """
     g, h = pair
     x, R = placement.geom_x, placement.geom_R
     f1, along1 = facing(p, g, R[g], normal, 1.0)
@@ -142,17 +150,18 @@ def common_polygon(p, pair, normal, placement, polygon, frame, other):
 
 
 @jit
-def face_contacts(given, p, within, placement):
-    """`Touching`, where faces that lie on each other have their common polygon.
+def face_contacts(touching, p, within, placement):
+    """Return the `Touching` with the contacts of parallel faces replaced by their common polygons.
 
-    Pairs of boxes with four contacts stay as they are. p: `Polyhedra`; polygons with gaps above `within` only
-    are left out; placement: `Placement`.
+    Pairs of boxes with four contacts are not changed. p: `Polyhedra`; within: polygons are used if their
+    smallest gap is at most this [units]; placement: `Placement`.
     """
-    dist, geom, runs, first = given.dist, given.geom, 0, 0
+    dist, geom, runs, first = touching.dist, touching.geom, 0, 0
     n = dist.shape[0]
     while first < n:
         first, runs = pair_end(geom, first), runs + 1
     out, at, first = room_for(n + MOST * runs), 0, 0
+    # For each pair of geoms: the common polygon of its faces, if it agrees with the deepest contact.
     polygon, frame, other = np.empty((MOST, 3)), np.empty((MOST, 3)), np.empty((MOST, 3))
     height = np.empty(MOST)
     while first < n:
@@ -161,9 +170,9 @@ def face_contacts(given, p, within, placement):
             if dist[k] < dist[deepest]:
                 deepest = k
         w1 = (0.0, 0.0, 0.0)
-        asked = p.face_start[g + 1] > p.face_start[g] and p.face_start[h + 1] > p.face_start[h]
-        if asked and not (p.box[g] and p.box[h] and last - first == 4):
-            count, w1 = common_polygon(p, (g, h), given.normal[deepest], placement, polygon, frame, other)
+        both_faced = p.face_start[g + 1] > p.face_start[g] and p.face_start[h + 1] > p.face_start[h]
+        if both_faced and not (p.box[g] and p.box[h] and last - first == 4):
+            count, w1 = common_polygon(p, (g, h), touching.normal[deepest], placement, polygon, frame, other)
             least = np.inf
             for k in range(count):
                 height[k] = 0.0
@@ -180,7 +189,7 @@ def face_contacts(given, p, within, placement):
             at += 1
         if count == 0:
             for k in range(first, last):
-                copy_touching(given, k, 1.0, out, at)
+                copy_touching(touching, k, 1.0, out, at)
                 at += 1
         first = last
     return first_of(out, at)

@@ -1,9 +1,9 @@
-"""Contacts of a narrow phase as rows of `gaps.Forms`: which feature of one shape meets which of the other.
+"""Pairs of features for contacts of a narrow phase, as rows of `gaps.Forms`.
 
-In this order, of what there is at the place: a corner and a face; two edges; edges that are parallel by the
-ends of what they have in common; a corner and an edge; two corners. A corner is a point, a ball or something
-round. What fits none of them, for a narrow phase rounds, is ROUGH: the place itself, fixed to one body, and a
-plane of the other.
+The first of these pairs that exists at the contact is used: a corner and a face; two edges; the ends of the
+common part of two parallel edges; a corner and an edge; two corners. A corner is a point, a ball or a round
+part. Contacts that match none of them, due to rounding of the narrow phase, are ROUGH: a point fixed to one
+body and a plane fixed to the other.
 """
 
 import math
@@ -40,14 +40,14 @@ from stickslip.kernels.bodies.rotation import cross, times
 from stickslip.kernels.jit import jit
 
 END = 1_000_000
-"""Codes of corners that are ends of an edge begin here."""
+"""First code of corners that are ends of an edge."""
 FACTOR = 1_000_003
-"""Larger than the codes of most shapes: two features of two shapes have one number."""
+"""Factor that combines the codes of two features in one number; it exceeds the codes of most shapes."""
 
 
 @jit
 def side():
-    """Room for the features of a shape."""
+    """Return an empty `Side`."""
     return Side(
         np.zeros(3, np.bool_), np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros((3, 3)),
         np.zeros((3, 3)), np.zeros(3), np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((2, 3)),
@@ -56,7 +56,7 @@ def side():
 
 @jit
 def room(n):
-    """`Rows` of n rows."""
+    """Return a `Rows` of n rows."""
     return Rows(
         np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, 2, 3)), np.zeros((n, 3)),
@@ -65,16 +65,16 @@ def room(n):
 
 
 @jit
-def told(code_1, what_1, code_2, what_2):
-    """Two features by one number."""
+def pair_code(code_1, what_1, code_2, what_2):
+    """Return one number that identifies two features."""
     return (3 * code_1 + what_1) * FACTOR + 3 * code_2 + what_2
 
 
 @jit
-def write(one, what_1, two, what_2, contact, swapped, rows, at):
-    """Row `at` <- feature what_1 of `Side` one and what_2 of two, what_1 <= what_2."""
-    is_round = what_1 == CORNER and one.round[0].any()
-    rounds = what_2 == CORNER and two.round[0].any()
+def write(first, what_1, second, what_2, contact, swapped, rows, at):
+    """Row `at` <- feature what_1 of a `Side` and what_2 of another, what_1 <= what_2."""
+    is_round = what_1 == CORNER and first.round[0].any()
+    rounds = what_2 == CORNER and second.round[0].any()
     if what_2 == FACE:
         kind = ROUND_PLANE if is_round else POINT_PLANE
     elif what_1 == EDGE:
@@ -84,26 +84,26 @@ def write(one, what_1, two, what_2, contact, swapped, rows, at):
     else:
         kind = ROUNDS if is_round or rounds else SPHERES
     rows.contact[at], rows.flip[at], rows.kind[at] = contact, swapped, kind
-    rows.code[at] = told(one.code[what_1], what_1, two.code[what_2], what_2)
-    rows.rank[at] = told(one.rank[what_1], what_1, two.rank[what_2], what_2)
+    rows.code[at] = pair_code(first.code[what_1], what_1, second.code[what_2], what_2)
+    rows.rank[at] = pair_code(first.rank[what_1], what_1, second.rank[what_2], what_2)
     rows.feature[at, 0], rows.feature[at, 1] = what_1, what_2
-    rows.radius[at, 0], rows.radius[at, 1] = one.radius[what_1], two.radius[what_2]
+    rows.radius[at, 0], rows.radius[at, 1] = first.radius[what_1], second.radius[what_2]
     sharp = kind in (SPHERES, POINT_LINE) and not rows.radius[at].any()
-    border = what_2 == FACE and (two.has[EDGE] or two.has[CORNER])
-    border = border or (what_2 == EDGE and two.has[CORNER]) or (what_1 == EDGE and one.has[CORNER])
+    border = what_2 == FACE and (second.has[EDGE] or second.has[CORNER])
+    border = border or (what_2 == EDGE and second.has[CORNER]) or (what_1 == EDGE and first.has[CORNER])
     rows.mark[at] = (SHARP if sharp else 0) + (BORDER if border else 0)
     for k in range(3):
-        rows.point[at, 0, k], rows.point[at, 1, k] = one.point[what_1, k], two.point[what_2, k]
-        rows.normal[at, k] = two.axis[what_2, k]
-        rows.axis[at, k] = one.axis[what_1, k] if kind == LINES else two.touch[1, k]
+        rows.point[at, 0, k], rows.point[at, 1, k] = first.point[what_1, k], second.point[what_2, k]
+        rows.normal[at, k] = second.axis[what_2, k]
+        rows.axis[at, k] = first.axis[what_1, k] if kind == LINES else second.touch[1, k]
         for m in range(3):
-            rows.round[at, 0, k, m] = one.round[0, k, m] if is_round else 0.0
-            rows.round[at, 1, k, m] = two.round[0, k, m] if rounds else 0.0
+            rows.round[at, 0, k, m] = first.round[0, k, m] if is_round else 0.0
+            rows.round[at, 1, k, m] = second.round[0, k, m] if rounds else 0.0
 
 
 @jit
 def join(a, what_a, b, what_b, contact, rows, at):
-    """Number of rows after that of these features, the lesser kind first."""
+    """Append a row of these features, the smaller type first; return the number of rows."""
     if what_a <= what_b:
         write(a, what_a, b, what_b, contact, 0, rows, at)
     else:
@@ -113,34 +113,37 @@ def join(a, what_a, b, what_b, contact, rows, at):
 
 @jit
 def rough(a, b, near, contact, rows, at):
-    """Number of rows after one of a point that is fixed to one body and a plane of the other; points that are
-    `near` are the same."""
-    one, two, swapped = (b, a, 1) if a.has[FACE] and not b.has[FACE] else (a, b, 0)
+    """Append a row of a point fixed to one body and a plane of the other; return the number of rows.
+
+    near: points in the same cell of this size have the same code [m].
+    """
+    fixed_side, plane_side, swapped = (b, a, 1) if a.has[FACE] and not b.has[FACE] else (a, b, 0)
     rows.contact[at], rows.flip[at], rows.kind[at] = contact, swapped, POINT_PLANE
-    rows.mark[at] = LOOSE if two.has[FACE] else ROUGH
+    rows.mark[at] = LOOSE if plane_side.has[FACE] else ROUGH
     rows.feature[at, 0], rows.feature[at, 1] = CORNER, FACE
     code = 0
     for k in range(3):
-        code = 9973 * code + np.int64(math.floor(one.touch[0, k] / near))
+        code = 9973 * code + np.int64(math.floor(fixed_side.touch[0, k] / near))
     rows.code[at] = rows.rank[at] = code
     rows.radius[at], rows.round[at] = 0.0, 0.0
     for k in range(3):
-        rows.point[at, 0, k] = one.touch[0, k]
-        rows.point[at, 1, k] = two.point[FACE, k] if two.has[FACE] else two.touch[0, k]
-        rows.normal[at, k] = two.axis[FACE, k] if two.has[FACE] else two.touch[1, k]
-        rows.axis[at, k] = two.touch[1, k]
+        rows.point[at, 0, k] = fixed_side.touch[0, k]
+        rows.point[at, 1, k] = plane_side.point[FACE, k] if plane_side.has[FACE] else plane_side.touch[0, k]
+        rows.normal[at, k] = plane_side.axis[FACE, k] if plane_side.has[FACE] else plane_side.touch[1, k]
+        rows.axis[at, k] = plane_side.touch[1, k]
     return at + 1
 
 
 @jit
 def ends_of(a, b, bodies, poses, contact, rows, at):
-    """Number of rows after those of the ends of what two edges that are almost parallel have in common."""
+    """Append rows for the ends of the common part of two almost parallel edges; return the number of rows."""
+    # 1. Common part, along the second edge.
     x, R = poses.x, poses.R
     origin, d = np.empty(3), np.empty(3)
     d[0], d[1], d[2] = times(R[bodies[1]], b.axis[EDGE, 0], b.axis[EDGE, 1], b.axis[EDGE, 2])
     for k in range(3):
         origin[k] = x[bodies[1], k] + dot(R[bodies[1], k], b.point[EDGE])
-    place = np.empty((2, 2))  # of the ends of either along the second
+    place = np.empty((2, 2))
     for i in range(2):
         for end in range(2):
             place[i, end] = 0.0
@@ -151,40 +154,46 @@ def ends_of(a, b, bodies, poses, contact, rows, at):
     high = min(max(place[0, 0], place[0, 1]), max(place[1, 0], place[1, 1]))
     if not high > low:
         return at
+    # 2. A corner of one edge and the other edge, at both ends.
     for bound in (low, high):
         for i in range(2):
             for end in range(2):
                 if place[i, end] != bound:
                     continue
-                own, other = (a, b) if i == 0 else (b, a)
-                own.code[CORNER] = own.rank[CORNER] = END + end
-                own.radius[CORNER] = 0.0 if own.round[1].any() else own.radius[EDGE]
+                cornered, other = (a, b) if i == 0 else (b, a)
+                cornered.code[CORNER] = cornered.rank[CORNER] = END + end
+                cornered.radius[CORNER] = 0.0 if cornered.round[1].any() else cornered.radius[EDGE]
                 for k in range(3):
-                    own.point[CORNER, k] = own.ends[end, k]
+                    cornered.point[CORNER, k] = cornered.ends[end, k]
                     for m in range(3):
-                        own.round[0, k, m] = own.round[1, k, m]
+                        cornered.round[0, k, m] = cornered.round[1, k, m]
                 if i == 0:
-                    at = join(own, CORNER, other, EDGE, contact, rows, at)
+                    at = join(cornered, CORNER, other, EDGE, contact, rows, at)
                 else:
-                    at = join(other, EDGE, own, CORNER, contact, rows, at)
+                    at = join(other, EDGE, cornered, CORNER, contact, rows, at)
                 break
     return at
 
 
 @jit
 def crosses(a, aligned):
-    """Whether `Side` has an edge that the normal is perpendicular to.   aligned: of `ShapeFeatures`."""
+    """Return whether a `Side` has an edge perpendicular to the normal.   aligned: see `ShapeFeatures`."""
     return a.has[EDGE] and abs(dot(a.axis[EDGE], a.touch[1])) < 10.0 * aligned
 
 
 @jit
 def pair_rows(a, b, bodies, poses, n, fine, alone, contact, rows, at):
-    """Number of rows after those of one contact.   a, b: `Side`; n (3,): its normal; fine: places that are
-    one [m], and `ShapeFeatures.aligned`; alone: one row at most for it."""
+    """Append the rows of a contact; return the number of rows.
+
+    a, b: `Side`; n (3,): normal; fine: tolerance of points [m], and `ShapeFeatures.aligned`; alone: whether
+    there is at most one row.
+    """
+    # 1. A corner and a face.
     if a.has[CORNER] and b.has[FACE]:
         return join(a, CORNER, b, FACE, contact, rows, at)
     if a.has[FACE] and b.has[CORNER]:
         return join(a, FACE, b, CORNER, contact, rows, at)
+    # 2. Two edges, and the ends of almost parallel edges.
     soft = (a.has[CORNER] and (a.radius[CORNER] > 0.0 or a.round[0].any())) or (
         b.has[CORNER] and (b.radius[CORNER] > 0.0 or b.round[0].any())
     )
@@ -194,7 +203,7 @@ def pair_rows(a, b, bodies, poses, n, fine, alone, contact, rows, at):
         v0, v1, v2 = times(poses.R[bodies[1]], b.axis[EDGE, 0], b.axis[EDGE, 1], b.axis[EDGE, 2])
         m0, m1, m2 = cross(u0, u1, u2, v0, v1, v2)
         sine, along = math.sqrt(m0 * m0 + m1 * m1 + m2 * m2), m0 * n[0] + m1 * n[1] + m2 * n[2]
-        # Beside a corner an edge that happens to have about this normal is not what meets.
+        # Near a corner, an edge whose normal is close to this one by chance is not in contact.
         least = 1.0 - 50.0 * fine[1] ** 2 if a.has[CORNER] or b.has[CORNER] else 0.99
         if sine > PARALLEL and abs(along) > least * sine:
             if along < 0.0:
@@ -210,6 +219,7 @@ def pair_rows(a, b, bodies, poses, n, fine, alone, contact, rows, at):
             and (b.ends[0, 0] == b.ends[0, 0])
         ):
             at = ends_of(a, b, bodies, poses, contact, rows, at)
+    # 3. A corner and an edge, two corners, or none.
     if at == first:
         if a.has[CORNER] and crosses(b, fine[1]):
             return join(a, CORNER, b, EDGE, contact, rows, at)
@@ -223,10 +233,10 @@ def pair_rows(a, b, bodies, poses, n, fine, alone, contact, rows, at):
 
 @jit
 def place_rows(tables, q, shape, point, normal, gap, least, alone):
-    """`Rows` of contacts at q (n, 7), of `ShapeFeatures` tables.
+    """Return (`Rows`, number of rows) of contacts at q (n, 7).
 
-    shape (nc, 2), point (nc, 3), normal (nc, 3), gap (nc,): as `ContactSet` has them; least (ns,): as
-    `cylinder_features` has it.
+    tables: `ShapeFeatures`; shape (nc, 2), point (nc, 3), normal (nc, 3), gap (nc,): see `ContactSet`; least
+    (ns,): see `cylinder_features`; alone: whether each contact has at most one row.
     """
     nc, at, poses = gap.shape[0], 0, poses_of(q)
     rows, a, b = room(MORE * nc), side(), side()
@@ -239,10 +249,10 @@ def place_rows(tables, q, shape, point, normal, gap, least, alone):
             for k in range(3):
                 place[k] = point[c, k] + 0.5 * sign * gap[c] * normal[c, k]
                 outward[k] = -sign * normal[c, k]
-            x, R, own = poses.x[bodies[i]], poses.R[bodies[i]], shape[c, i]
-            features_of(tables, own, x, R, place, outward, least[own], a if i == 0 else b)
+            x, R, number = poses.x[bodies[i]], poses.R[bodies[i]], shape[c, i]
+            features_of(tables, number, x, R, place, outward, least[number], a if i == 0 else b)
         near = max(min(tables.near[s], tables.near[t]), 1e-300)
         at = pair_rows(a, b, bodies, poses, normal[c], (near, tables.aligned), alone, c, rows, at)
-        if gap[c] <= near and rows.mark[at - 1] & SHARP:  # it must not be a distance
+        if gap[c] <= near and rows.mark[at - 1] & SHARP:  # the gap must not be a distance
             at = rough(a, b, near, c, rows, at - 1)
     return rows, at

@@ -1,10 +1,10 @@
-"""Which features of two shapes meet at a contact: corners, edges and faces, and what is round about them.
+"""Features of shapes at a contact: corners, edges and faces, with their round parts.
 
-A narrow phase says where two shapes are closest and along which normal. Here this becomes a row of
-`gaps.Forms`: the gap of the features that meet there, which is smooth. Shapes are cores with a radius (a
-point, a line, a polyhedron), ellipsoids, cylinders and height fields. A cylinder has faces at its ends, a
-line with a radius for its side, and a round corner, its rim, on either end; where it stands so flat that the
-lowest point of the rim may be anywhere, a point of the rim and the line along it there stand in for it.
+A narrow phase yields the closest points of two shapes and a normal. From these, the features that meet at the
+contact are identified, and the contact becomes a row of `gaps.Forms` with their smooth gap. Shapes are cores
+with a radius (a point, a line, a polyhedron), ellipsoids, cylinders and height fields. A cylinder has faces
+at its ends, a line with a radius as its side, and a round corner, the rim, at each end. If the cylinder is so
+upright that the lowest point of the rim is ill-defined, a point of the rim and its tangent replace the rim.
 """
 
 import math
@@ -21,125 +21,132 @@ from stickslip.state import Array, BoolArray, IntArray
 CORE, PLANE, ELLIPSOID, CYLINDER, FIELD = range(5)
 """Families of shapes."""
 CORNER, EDGE, FACE = range(3)
-"""Kinds of features."""
+"""Types of features."""
 ALIGNED = 1e-5
-"""Largest difference of a normal and that of a face, of places as good as `ShapeFeatures.near` [-]."""
+"""Largest difference of a normal and that of a face, for points within `ShapeFeatures.near` [-]
+(heuristic)."""
 RIM = 0.02
-"""Least sine of the angle between the axis of a cylinder at rest and the normal at which its rim is round."""
+"""Smallest sine of the angle between the axis of a cylinder at rest and the normal for which the rim is a
+round corner [-] (heuristic)."""
 PARALLEL, ALMOST = 1e-4, 0.05
-"""Sines of angles below which two lines have no normal of their own, and below which their ends meet too."""
+"""Sines of the angle of two lines: below PARALLEL they have no common normal, below ALMOST their ends are
+contacts too [-] (heuristic)."""
 MORE = 4
-"""Most rows that one contact becomes."""
+"""Largest number of rows of a contact."""
 SHARP, ROUGH, LOOSE, BORDER = 1, 2, 4, 8
-"""Marks: a gap that is a distance of corners or edges and never negative; features that do not fit, for which
-the place, fixed to one body, and a plane fixed to the other stand in; the same with a face of the other; a
-place on the border of its feature, where another takes over."""
+"""Marks of rows, added: the gap is a distance of corners or edges, never negative; features do not match, and
+a point fixed to one body and a plane fixed to the other replace them; the same with a face of the other body;
+the contact is at the border of its feature, where another feature takes over."""
 FINE = 1e-9
-"""Places on a rim that are farther apart than this are two [rad]."""
+"""Points on a rim are distinct beyond this angle [rad] (heuristic)."""
 
 
 class ShapeFeatures(NamedTuple):
-    """Shapes of a world, features in the frames of the shapes."""
+    """Features of the shapes of a world, in the frames of the shapes."""
 
     family: IntArray
-    """[-], shape (ns,)."""
+    """Family of each shape [-], shape (ns,)."""
     body: IntArray
-    """[-], shape (ns,)."""
+    """Body of each shape [-], shape (ns,)."""
     position: Array
-    """In the frame of the body [m], shape (ns, 3)."""
+    """Position in the body frame [m], shape (ns, 3)."""
     R: Array
-    """Rotation in the frame of the body [-], shape (ns, 3, 3)."""
+    """Rotation matrix in the body frame [-], shape (ns, 3, 3)."""
     radius: Array
-    """About a core, or of a cylinder [m], shape (ns,)."""
+    """Radius about a core, or of a cylinder [m], shape (ns,)."""
     size: Array
-    """Radii of ellipsoids; half the length of cylinders first; half widths of fields [m], shape (ns, 3)."""
+    """Radii of ellipsoids; half lengths of cylinders, in [:, 0]; half widths of fields [m], shape (ns, 3)."""
     near: Array
-    """How far from a feature a place on it may be [m], shape (ns,)."""
+    """Tolerance of the distance of a point from its feature [m], shape (ns,)."""
     start: IntArray
-    """First corner, edge and face of each shape, and the numbers of all [-], shape (ns + 1, 3)."""
+    """Index of the first corner, edge and face of each shape, and their numbers [-], shape (ns + 1, 3)."""
     corner: Array
-    """[m], shape (nv, 3)."""
+    """Corners [m], shape (nv, 3)."""
     edge: Array
-    """Both ends [m], shape (ne, 2, 3)."""
+    """Both ends of edges [m], shape (ne, 2, 3)."""
     normal: Array
-    """Of faces [-], shape (nf, 3)."""
+    """Normals of faces [-], shape (nf, 3)."""
     ring_start: IntArray
-    """First corner of each face, and the number of all [-], shape (nf + 1,)."""
+    """Index in `ring` of the first corner of each face, and the number of all [-], shape (nf + 1,)."""
     ring: Array
     """Corners of faces, counter-clockwise seen from outside [m], shape (nr, 3)."""
     grid: IntArray
-    """Of height fields: where heights begin, rows and columns [-], shape (ns, 3)."""
+    """For height fields: index of the first height, rows and columns [-], shape (ns, 3)."""
     heights: Array
-    """Of all fields, rows along y [m], shape (nh,)."""
+    """Heights of all fields, rows along y [m], shape (nh,)."""
     aligned: float
     """Largest difference of a normal and that of a face [-]."""
     searched: IntArray
-    """Whether a narrow phase searches for closest points to it: 0 no, 1 but for planes, 2 or has it in single
-    precision [-], shape (ns,)."""
+    """Whether a narrow phase searches for closest points of the shape: 0 no; 1 yes, except with planes; 2
+    always, or in single precision [-], shape (ns,)."""
 
 
 class Side(NamedTuple):
-    """The features of one shape at a contact, in the frame of its body."""
+    """Features of one shape at a contact, in the frame of its body."""
 
     has: BoolArray
     """Whether there is a corner, an edge, a face [-], shape (3,)."""
     code: IntArray
-    """Their numbers [-], shape (3,)."""
+    """Numbers of these features [-], shape (3,)."""
     rank: IntArray
-    """The same, but that places near each other on a rim have the same [-], shape (3,)."""
+    """Numbers of these features, equal for nearby points on a rim [-], shape (3,)."""
     point: Array
-    """[m], shape (3, 3)."""
+    """Points of these features [m], shape (3, 3)."""
     axis: Array
-    """Along the edge, normal of the face [-], shape (3, 3)."""
+    """Direction of the edge, normal of the face [-], shape (3, 3)."""
     radius: Array
-    """[m], shape (3,)."""
+    """Radii about these features [m], shape (3,)."""
     ends: Array
-    """Of the edge; nan where it has none [m], shape (2, 3)."""
+    """Ends of the edge; NaN if it has none [m], shape (2, 3)."""
     round: Array
     """Q of the corner, and of corners at the ends of the edge [m], shape (2, 3, 3)."""
     touch: Array
-    """The place on the surface, and the outward normal, shape (2, 3)."""
+    """Contact point on the surface [m], and outward normal [-], shape (2, 3)."""
 
 
 class Rows(NamedTuple):
-    """Rows of `gaps.Forms`, and what contact they came from."""
+    """Rows of `gaps.Forms`, and the contacts that they belong to."""
 
     contact: IntArray
+    """Contact of each row [-], shape (k,)."""
     flip: IntArray
-    """1 where the first body of the row is the second of the contact."""
+    """1 if the first body of the row is the second of the contact [-], shape (k,)."""
     kind: IntArray
     code: IntArray
-    """Numbers of the features, told by one number [-]."""
+    """Numbers of both features, combined in one number [-], shape (k,)."""
     rank: IntArray
-    """The same, of places near each other on a rim the same [-]."""
+    """As `code`, equal for nearby points on a rim [-], shape (k,)."""
     mark: IntArray
-    """Marks, added [-]."""
+    """Sum of marks: SHARP, ... [-], shape (k,)."""
     point: Array
     normal: Array
     axis: Array
     radius: Array
     round: Array
     feature: IntArray
-    """CORNER, EDGE or FACE of the first and second body of the row [-], shape (k, 2)."""
+    """Types of the features of the first and second body of the row [-], shape (k, 2)."""
 
 
 @jit
 def to_segment(p, a, b):
-    """Square of the distance of p from the segment between a and b, all (3,)."""
+    """Return the squared distance of p from the segment between a and b, all (3,)."""
     l2, along = 0.0, 0.0
     for k in range(3):
         l2 += (b[k] - a[k]) ** 2
         along += (p[k] - a[k]) * (b[k] - a[k])
     along = min(max(along / l2, 0.0), 1.0) if l2 > 0.0 else 0.0
-    away = 0.0
+    square = 0.0
     for k in range(3):
-        away += (p[k] - a[k] - along * (b[k] - a[k])) ** 2
-    return away
+        square += (p[k] - a[k] - along * (b[k] - a[k])) ** 2
+    return square
 
 
 @jit
 def within(p, ring, first, last, n, near):
-    """Whether p (3,) is over the polygon ring[first:last], counter-clockwise about n (3,), but for `near`."""
+    """Return whether p (3,) projects into the polygon ring[first:last], enlarged by `near`.
+
+    The polygon is counter-clockwise about its normal n (3,).
+    """
     for k in range(first, last):
         a, b = ring[k], ring[k + 1 if k + 1 < last else first]
         e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -152,21 +159,21 @@ def within(p, ring, first, last, n, near):
 
 @jit
 def apart(a, b):
-    """Square of the distance of two points (3,)."""
+    """Return the squared distance of two points (3,)."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
 
 
 @jit
-def put(out, what, code, point, axis, radius):
-    """A feature of `Side`."""
-    out.has[what], out.code[what], out.rank[what], out.radius[what] = True, code, code, radius
+def put(out, kind, code, point, axis, radius):
+    """out, `Side` <- a feature of type `kind`."""
+    out.has[kind], out.code[kind], out.rank[kind], out.radius[kind] = True, code, code, radius
     for k in range(3):
-        out.point[what, k], out.axis[what, k] = point[k], axis[k]
+        out.point[kind, k], out.axis[kind, k] = point[k], axis[k]
 
 
 @jit
 def put_edge(out, code, a, b, radius):
-    """The edge from a to b (3,) of `Side`."""
+    """out, `Side` <- the edge from a to b (3,)."""
     size = math.sqrt(apart(a, b))
     out.has[EDGE], out.code[EDGE], out.rank[EDGE], out.radius[EDGE] = True, code, code, radius
     for k in range(3):
@@ -176,31 +183,34 @@ def put_edge(out, code, a, b, radius):
 
 @jit
 def core_features(t, s, p, m, out):
-    """`Side` <- of a core with a radius; p, m (3,): place on the surface and outward normal."""
+    """out, `Side` <- features of a core with a radius.   p, m (3,): surface point and outward normal."""
+    # 1. Corner.
     c, near2, best = np.empty(3), t.near[s] ** 2, np.inf
     for k in range(3):
         c[k] = p[k] - t.radius[s] * m[k]
     for v in range(t.start[s, CORNER], t.start[s + 1, CORNER]):
-        away = apart(c, t.corner[v])
-        if away <= near2 and away < best:
-            best = away
+        square = apart(c, t.corner[v])
+        if square <= near2 and square < best:
+            best = square
             put(out, CORNER, v - t.start[s, CORNER], t.corner[v], m, t.radius[s])
+    # 2. Edge.
     best = np.inf
     for e in range(t.start[s, EDGE], t.start[s + 1, EDGE]):
-        away = to_segment(c, t.edge[e, 0], t.edge[e, 1])
-        if away <= near2 and away < best:
-            best = away
+        square = to_segment(c, t.edge[e, 0], t.edge[e, 1])
+        if square <= near2 and square < best:
+            best = square
             put_edge(out, e - t.start[s, EDGE], t.edge[e, 0], t.edge[e, 1], t.radius[s])
+    # 3. Face.
     best = np.inf
     for f in range(t.start[s, FACE], t.start[s + 1, FACE]):
         first, last, n = t.ring_start[f], t.ring_start[f + 1], t.normal[f]
-        away = apart(n, m)
-        if away <= t.aligned**2 and away < best:
+        square = apart(n, m)
+        if square <= t.aligned**2 and square < best:
             over = dot(n, c) - dot(n, t.ring[first])
             if abs(over) <= t.near[s] and within(c, t.ring, first, last, n, t.near[s]):
-                best = away
+                best = square
                 put(out, FACE, f - t.start[s, FACE], t.ring[first], n, 0.0)
-                for k in range(3):  # the middle, which stays where it is if lengths change
+                for k in range(3):  # the centre of the face, which is fixed if sizes change
                     out.point[FACE, k] = 0.0
                     for r in range(first, last):
                         out.point[FACE, k] += t.ring[r, k] / (last - first)
@@ -208,7 +218,10 @@ def core_features(t, s, p, m, out):
 
 @jit
 def cylinder_features(t, s, p, m, least, out):
-    """`Side` <- of a cylinder; its rim is round where its axis and the normal have a sine above `least`."""
+    """out, `Side` <- features of a cylinder.   p, m (3,): see `core_features`.
+
+    The rim is a round corner if the sine of the angle between axis and normal exceeds `least`.
+    """
     r, half, near, axis = t.radius[s], t.size[s, 0], t.near[s], np.zeros(3)
     axis[2] = 1.0
     far, sign, tilt = math.hypot(p[0], p[1]), 1.0 if p[2] > 0.0 else -1.0, math.hypot(m[0], m[1])
@@ -234,14 +247,14 @@ def cylinder_features(t, s, p, m, least, out):
 
 @jit
 def field_features(t, s, p, m, out):
-    """`Side` <- of a height field: of the triangles about a place."""
+    """out, `Side` <- features of a height field: of the triangles about a point p (3,) with normal m (3,)."""
     begin, rows, columns = t.grid[s]
     heights = t.heights[begin : begin + rows * columns].reshape(rows, columns)
     field = Field(heights, t.size[s, 0], t.size[s, 1], p, t.R[s])
     dx, dy, near = 2.0 * t.size[s, 0] / (columns - 1), 2.0 * t.size[s, 1] / (rows - 1), t.near[s]
     corner, n = np.empty((3, 3)), np.empty(3)
     best_corner = best_edge = best_face = np.inf
-    for look in range(5):  # the triangle below, and those beside it where the place is on its edge
+    for look in range(5):  # the triangle below p, and its neighbours if p is on an edge
         x = p[0] + (0.0 if look == 0 else 4.0 * near * (look % 2 * 2 - 1))
         y = p[1] + (0.0 if look == 0 else 4.0 * near * (look // 3 * 2 - 1))
         _, n[0], n[1], n[2], triangle = surface(x, y, field)
@@ -252,33 +265,33 @@ def field_features(t, s, p, m, out):
                 a, b = i, j + 1
             corner[k, 0], corner[k, 1] = a * dx - t.size[s, 0], b * dy - t.size[s, 1]
             corner[k, 2] = heights[b, a]
-            away = apart(p, corner[k])
-            if away <= near**2 and away < best_corner:
-                best_corner = away
+            square = apart(p, corner[k])
+            if square <= near**2 and square < best_corner:
+                best_corner = square
                 put(out, CORNER, b * columns + a, corner[k], m, 0.0)
         for k in range(3):
-            away = to_segment(p, corner[k], corner[(k + 1) % 3])
-            if away <= near**2 and away < best_edge:
-                best_edge = away
-                # the edges of a cell: along x, along y, its diagonal
+            square = to_segment(p, corner[k], corner[(k + 1) % 3])
+            if square <= near**2 and square < best_edge:
+                best_edge = square
+                # Edges of a cell: along x, along y, diagonal.
                 low = corner[k] if k < 2 else corner[0]
                 high = corner[k + 1] if k < 2 else corner[2]
                 which = 2 if k == 2 else (0 if abs(high[1] - low[1]) < 0.5 * dy else 1)
                 a, b = round((low[0] + t.size[s, 0]) / dx), round((low[1] + t.size[s, 1]) / dy)
                 put_edge(out, 3 * np.int64(b * columns + a) + which, low, high, 0.0)
-        away = apart(n, m)
-        if away <= 100.0 * t.aligned**2 and away < best_face:
+        square = apart(n, m)
+        if square <= 100.0 * t.aligned**2 and square < best_face:
             over = dot(n, p) - dot(n, corner[0])
             if abs(over) <= near:
-                best_face = away
+                best_face = square
                 put(out, FACE, triangle, corner[0], n, 0.0)
 
 
 @jit
 def features_of(t, s, x, R, place, outward, least, out):
-    """`Side` <- the features of shape s at a place with this outward normal, both inertial (3,).
+    """out, `Side` <- features of shape s at a point `place` with normal `outward`, both (3,), inertial frame.
 
-    x (3,), R (3, 3): of its body; least: as `cylinder_features` has it.
+    x (3,), R (3, 3): pose of its body; least: see `cylinder_features`.
     """
     out.has[:], out.round[:], out.ends[:], out.radius[:] = False, 0.0, np.nan, 0.0
     A, p, m = t.R[s], np.empty(3), np.empty(3)
@@ -304,9 +317,9 @@ def features_of(t, s, x, R, place, outward, least, out):
         cylinder_features(t, s, p, m, least, out)
     else:
         field_features(t, s, p, m, out)
-    for what in range(3):  # into the frame of the body
-        move(t.position[s], A, out.point[what])
-        turn(A, out.axis[what])
+    for kind in range(3):  # from the frame of the shape to that of the body
+        move(t.position[s], A, out.point[kind])
+        turn(A, out.axis[kind])
     for k in range(2):
         move(t.position[s], A, out.ends[k])
         for c in range(3):

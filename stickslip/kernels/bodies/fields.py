@@ -1,8 +1,8 @@
-"""Contacts with height fields: those of a narrow phase that knows fields as prisms, set right and made whole.
+"""Contacts with height fields: correction and completion of those of a narrow phase with prisms.
 
-Cell (i, j) of a field, between x_i, x_i+1 and y_j, y_j+1, has two triangles, on either side of the diagonal
-from its corner (i, j) to (i + 1, j + 1). Lengths are in units of the narrow phase, vectors in the inertial
-frame but for the surface, which is in the frame of the field. The normals here point out of the field.
+Cell (i, j) of a field, between x_i, x_i+1 and y_j, y_j+1, has two triangles, separated by the diagonal from
+its corner (i, j) to (i + 1, j + 1). Lengths are in units of the narrow phase. Vectors are in the inertial
+frame, except the surface, which is in the frame of the field. Normals in this module point out of the field.
 """
 
 import math
@@ -16,56 +16,56 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, IntArray
 
 SAME = 1e-4
-"""Angle [rad] within which two normals are one."""
+"""Normals within this angle are equal [rad] (heuristic)."""
 
 
 class Terrain(NamedTuple):
-    """Height fields among geoms, and points of the others that may stand on them; lengths in units."""
+    """Height fields among geoms, and points of other geoms that can touch them; lengths in units."""
 
     which: IntArray
-    """Number of the field of each geom, -1 for others [-], shape (ng,)."""
+    """Number of the field of each geom, -1 for other geoms [-], shape (ng,)."""
     heights: Array
-    """Of all fields, one after the other, rows along y, shape (m,)."""
+    """Heights of all fields, one after another, rows along y [units], shape (m,)."""
     begin: IntArray
-    """Where the heights of each begin [-], shape (nf,)."""
+    """Index of the first height of each field [-], shape (nf,)."""
     rows: IntArray
-    """[-], shape (nf,)."""
+    """Number of rows of each field [-], shape (nf,)."""
     columns: IntArray
-    """[-], shape (nf,)."""
+    """Number of columns of each field [-], shape (nf,)."""
     width: Array
-    """Half widths along x and y, shape (nf, 2)."""
+    """Half widths along x and y [units], shape (nf, 2)."""
     start: IntArray
-    """First point of each geom, and the number of all [-], shape (ng + 1,)."""
+    """Index of the first point of each geom, and the number of all [-], shape (ng + 1,)."""
     points: Array
-    """Corners of polyhedra, centres of balls and ends of capsules, in their frames, shape (np, 3)."""
+    """Corners of polyhedra, centres of balls and ends of capsules, in geom frames [units], shape (np, 3)."""
     radius: Array
-    """Of geoms, 0 for polyhedra, shape (ng,)."""
+    """Radii of geoms; 0 for polyhedra [units], shape (ng,)."""
     half: Array
-    """Half lengths of cylinders, 0 for others, shape (ng,)."""
+    """Half lengths of cylinders; 0 for other geoms [units], shape (ng,)."""
     flat: float
-    """How far from a plane a rounded point may be."""
+    """Rounding error of the distance of a point from a plane [units]."""
     most: int
-    """Contacts of a pair from which on some may be missing."""
+    """Number of contacts of a pair from which on some may be missing."""
 
 
 class Field(NamedTuple):
-    """One height field, and where it is."""
+    """A height field and its pose."""
 
     heights: Array
-    """[units], shape (ny, nx)."""
+    """Heights [units], shape (ny, nx)."""
     half_x: float
     half_y: float
     x: Array
-    """Its place [units], shape (3,)."""
+    """Position [units], shape (3,)."""
     R: Array
-    """Its rotation [-], shape (3, 3)."""
+    """Rotation matrix [-], shape (3, 3)."""
 
 
 @jit
 def surface(x, y, field):
-    """(z, n0, n1, n2, triangle) at (x, y): height, normal of the triangle, and its number.
+    """Return (z, n0, n1, n2, triangle) at (x, y): height, normal of the triangle, and its number.
 
-    heights (ny, nx), over |x| <= half_x, |y| <= half_y; outside of it the triangle at its edge goes on.
+    The field covers |x| <= half_x, |y| <= half_y; outside, the triangle at the border is extended.
     """
     heights, half_x, half_y = field.heights, field.half_x, field.half_y
     rows, columns = heights.shape
@@ -88,12 +88,13 @@ def surface(x, y, field):
 
 
 @jit
-def drop_walls(first, last, given, field, flat, keep):
-    """keep <- False for contacts first..last-1 with a wall between two prisms, which is inside the field.
+def drop_walls(first, last, touching, field, flat, keep):
+    """keep <- False for contacts from `first` to `last` - 1 with a wall between two prisms, inside the field.
 
-    Normals of `given`, `Touching`, <- that of the triangle where it is the same but for rounding.
+    Normals of `touching`, `Touching` <- those of the triangle if they are equal up to rounding. flat: see
+    `Terrain`.
     """
-    dist, pos, normal, foot = given.dist, given.pos, given.normal, np.empty(3)
+    dist, pos, normal, foot = touching.dist, touching.pos, touching.normal, np.empty(3)
     for k in range(first, last):
         s = 0.5 * dist[k]
         for i in range(3):
@@ -101,22 +102,23 @@ def drop_walls(first, last, given, field, flat, keep):
         x, y, z = times_back(field.R, foot[0], foot[1], foot[2])
         top, n0, n1, n2, _ = surface(x, y, field)
         n0, n1, n2 = times(field.R, n0, n1, n2)
-        away = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
-        if away < SAME * SAME:
+        angle2 = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
+        if angle2 < SAME * SAME:
             normal[k, 0], normal[k, 1], normal[k, 2] = n0, n1, n2
         inner = abs(x) < field.half_x - flat and abs(y) < field.half_y - flat
         keep[k] = not (inner and z < top - flat)
 
 
 @jit
-def drop_repeated(first, last, given, flat, keep):
-    """keep <- False for contacts first..last-1 that another of them, as deep or deeper, covers.
+def drop_repeated(first, last, touching, flat, keep):
+    """keep <- False for contacts from `first` to `last` - 1 that another one, at least as deep, replaces.
 
-    A point on an edge comes once for each prism that has it; and the edge of a neighbour's prism is met
-    although the surface goes on there. So a contact goes if its point on the field is that of another, or
-    lies in the tangent plane of one with another normal. flat: how far from a plane a rounded point may be.
+    A point on an edge occurs once for each of its prisms, and there are contacts with the edges of
+    neighbouring prisms although the surface continues there. Therefore a contact is dropped if its point on
+    the field is that of another contact, or lies in the tangent plane of a contact with another normal. flat:
+    see `Terrain`.
     """
-    dist, pos, normal = given.dist, given.pos, given.normal
+    dist, pos, normal = touching.dist, touching.pos, touching.normal
     for k in range(first, last):
         if not keep[k]:
             continue
@@ -137,13 +139,16 @@ def drop_repeated(first, last, given, flat, keep):
 
 @jit
 def rim(R, radius, half, n):
-    """Points (8, 3) of a cylinder, in its frame: on the rim of each end that which is farthest along -n, and
-    those a quarter and half a turn away.   n: 3 numbers."""
+    """Return points (8, 3) on the rims of a cylinder, in its frame.
+
+    On each rim these are the point that is farthest along -n, and those at quarter and half turns from it. n:
+    three numbers.
+    """
     point = np.empty((8, 3))
     x, y, _ = times_back(R, n[0], n[1], n[2])
     x, y = -x, -y
     size = math.sqrt(x * x + y * y)
-    if size < 1e-9:  # it stands: all are as far
+    if size < 1e-9:  # the axis is parallel to n: all points are equally far
         x, y, size = 1.0, 0.0, 1.0
     x, y = radius * x / size, radius * y / size
     for k in range(8):
@@ -155,9 +160,9 @@ def rim(R, radius, half, n):
 
 @jit
 def add_points(points, radius, x, R, margin, field, out, at):
-    """Number of contacts after those of points (np, 3) of a geom at x, R, balls of that radius, with a field.
+    """Append contacts of points (np, 3) of a geom at x, R, balls of a radius, with a field; return their end.
 
-    out[at:], `Touching` <- those with gap <= margin over whose triangle they stand.
+    out[at:], `Touching` <- contacts with gap <= margin, of points that project into the triangle below.
     """
     for p in range(points.shape[0]):
         a0, a1, a2 = times(R, points[p, 0], points[p, 1], points[p, 2])
@@ -180,15 +185,17 @@ def add_points(points, radius, x, R, margin, field, out, at):
 
 
 @jit
-def field_contacts(given, t, margin, placement):
-    """(`Touching`, one of a pair with a field with too many contacts, of which some may be missing, or -1):
-    contacts of pairs with a height field made whole, others as they are.
+def field_contacts(touching, t, margin, placement):
+    """Return (`Touching` with completed contacts of height fields, contact of a pair with too many contacts
+    or -1).
 
-    The narrow phase gives one contact per prism, so that a box on one triangle would stand on one corner.
-    Added are those of all corners of polyhedra, ends of capsules and rims of cylinders, with the triangle
-    below. t: `Terrain`; placement: `Placement`.
+    The narrow phase yields one contact per prism, so that a box on one triangle would have one contact.
+    Contacts of all corners of polyhedra, ends of capsules and rims of cylinders with the triangles below are
+    added. Contacts of other pairs are not changed. Pairs with too many contacts may miss some. t: `Terrain`;
+    placement: `Placement`.
     """
-    geom, n, room, full, first = given.geom, given.dist.shape[0], 0, -1, 0
+    # 1. Size of the result, and pairs with too many contacts.
+    geom, n, room, full, first = touching.geom, touching.dist.shape[0], 0, -1, 0
     while first < n:
         g, h, last = geom[first, 0], geom[first, 1], pair_end(geom, first)
         room += last - first
@@ -205,9 +212,10 @@ def field_contacts(given, t, margin, placement):
         of_field, other = (g, h) if is_first else (h, g)
         f = t.which[of_field]
         sign = 1.0 if is_first or f < 0 else -1.0
+        # 2. Contacts of the narrow phase, with normals that point out of the field.
         for k in range(first, last):
-            copy_touching(given, k, sign, out, at)
-            if given.dist[k] < given.dist[deepest]:
+            copy_touching(touching, k, sign, out, at)
+            if touching.dist[k] < touching.dist[deepest]:
                 deepest = k
             at += 1
         if f >= 0:
@@ -216,21 +224,23 @@ def field_contacts(given, t, margin, placement):
                 z.reshape(t.rows[f], t.columns[f]), t.width[f, 0], t.width[f, 1],
                 placement.geom_x[of_field], placement.geom_R[of_field],
             )  # fmt: skip
+            # 3. Without walls between prisms; with the points of the other geom; without duplicates.
             drop_walls(begin_at, at, out, field, t.flat, keep)
             lowest, ball = t.points[t.start[other] : t.start[other + 1]], t.radius[other]
             x, R = placement.geom_x[other], placement.geom_R[other]
             if t.half[other] > 0.0:
-                m = given.normal[deepest]
+                m = touching.normal[deepest]
                 lowest = rim(R, t.radius[other], t.half[other], (sign * m[0], sign * m[1], sign * m[2]))
                 ball = 0.0
             at = add_points(lowest, ball, x, R, margin, field, out, at)
             drop_repeated(begin_at, at, out, t.flat, keep)
-        kept = begin_at
+        # 4. Contacts that are kept, with normals of the narrow phase.
+        end = begin_at
         for k in range(begin_at, at):
             if keep[k]:
-                copy_touching(out, k, sign, out, kept)
-                out.geom[kept, 0], out.geom[kept, 1] = g, h
-                kept += 1
+                copy_touching(out, k, sign, out, end)
+                out.geom[end, 0], out.geom[end, 1] = g, h
+                end += 1
         keep[begin_at:at] = True
-        at, first = kept, last
+        at, first = end, last
     return first_of(out, at), full

@@ -1,4 +1,4 @@
-"""Frames of contacts from their normals."""
+"""Contact frames from normals."""
 
 import math
 
@@ -10,11 +10,10 @@ from stickslip.kernels.jit import jit
 
 @jit
 def fill_tangents(frame):
-    """frame[1], frame[2] <- t1, t2, with frame[0] = n right-handed and orthonormal to rounding; n a unit
-    vector.   frame (3, 3).
+    """frame[1], frame[2] <- tangents t1, t2, with the unit normal frame[0] = n right-handed and orthonormal.
 
-    Duff et al. 2017, Building an orthonormal basis, revisited, JCGT 6(1), listing 3: no branch, a function
-    of n alone; it jumps where n_z changes sign.
+    frame (3, 3). Duff et al. 2017, Building an orthonormal basis, revisited, JCGT 6(1), listing 3: without
+    branches, a function of n only, discontinuous where n_z changes sign.
     """
     n0, n1, n2 = frame[0, 0], frame[0, 1], frame[0, 2]
     sign = np.copysign(1.0, n2.real)
@@ -26,9 +25,9 @@ def fill_tangents(frame):
 
 @jit
 def fill_frame(normal, out):
-    """out <- rows: a unit normal and two tangents, right-handed, by the axis that it is furthest from.
+    """out (9,) <- rows: a unit normal (3,) and two tangents, right-handed.
 
-    normal (3,), out (9,).
+    The tangents are computed with the coordinate axis that is most nearly perpendicular to the normal.
     """
     least = 0
     for k in range(1, 3):

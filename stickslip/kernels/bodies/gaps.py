@@ -1,17 +1,17 @@
 """Smooth gaps between features of two bodies, and the rows of their contacts.
 
-A feature is a point, a line or a plane of a body, and something round about it: a ball, or a linear image of
-one (of an ellipsoid, or a flat one: the disc of a cylinder's end). With n a unit vector from the second body
-to the first, s the features' points and Q their round parts, all features have one gap,
+A feature is a point, a line or a plane of a body, with a round part about it: a ball, or a linear image of a
+ball (an ellipsoid, or a disc: the end of a cylinder). With a unit vector n from the second body to the first,
+points s of the features and matrices Q of their round parts, the gap is
 
     gap = max over n of  n·(s₁ - s₂) - radius₁ - radius₂ - |Q₁' n| - |Q₂' n|,
 
-where n is normal to lines and planes among the features. With a plane, with two lines, and without Q, the
-best n has a closed form; otherwise it is found by Newton's method. Where the gap is smooth it changes with n
-not at all to first order: rows are those of a point that is fixed to the bodies.
+where n is normal to the lines and planes among the features. The maximiser n has a closed form for a plane,
+for two lines, and without Q; otherwise it is computed by Newton's method. A smooth gap does not depend on n
+to first order, so that its rows are those of a point that is fixed to the bodies.
 
-Contacts are `Forms`. Normals point from the second body to the first. Places of bodies may be complex
-(`rotation.py`), as points and radii may.
+Contacts are `Forms`. Normals point from the second body to the first. Poses of bodies, points and radii may
+be complex (`rotation.py`).
 """
 
 import math
@@ -26,22 +26,22 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array, IntArray
 
 POINT_PLANE, SPHERES, LINEARISED, POINT_LINE, LINES, ROUND_PLANE, ROUND_LINE, ROUNDS = range(8)
-"""Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; one whose gap
-is given at the start and is forecast by its rows; a ball and a line; two lines; and something round, such as
-an ellipsoid or a rim, above a plane, beside a line, and beside a ball or something round."""
+"""Kinds of contacts: a point or ball of the first body and a plane of the second; two balls; a contact whose
+gap is known at the start of a step and is extrapolated by its rows; a ball and a line; two lines; a round
+part, such as an ellipsoid or a rim, with a plane, with a line, and with a ball or another round part."""
 MOST_NEWTON = 50
-"""Most Newton iterations for a normal."""
+"""Largest number of Newton iterations for a normal (heuristic)."""
 LONGEST = 0.5
-"""Largest step of one of them [rad]."""
+"""Largest step of a Newton iteration [rad] (heuristic)."""
 
 
 class Poses(NamedTuple):
-    """Where bodies are; the last is the inertial frame, body -1."""
+    """Poses of bodies; the last one is the inertial frame, body -1."""
 
     x: Array
-    """[m], shape (n + 1, 3)."""
+    """Positions [m], shape (n + 1, 3)."""
     R: Array
-    """Rotations [-], shape (n + 1, 3, 3)."""
+    """Rotation matrices [-], shape (n + 1, 3, 3)."""
 
 
 class Forms(NamedTuple):
@@ -50,26 +50,25 @@ class Forms(NamedTuple):
     kind: IntArray
     """POINT_PLANE, SPHERES, LINEARISED, ... [-], shape (k,)."""
     body: IntArray
-    """The one with the point first, with the plane last; -1 is the inertial frame [-], shape (k, 2)."""
+    """Bodies: with the point first, with the plane last; -1 for the inertial frame [-], shape (k, 2)."""
     point: Array
-    """In the frame of either body: centre of the ball (or the point, or what is round), a point of a line or
-    plane; of LINEARISED ones where they touch [m], shape (k, 2, 3)."""
+    """Points in body frames: centre of a ball or a round part, point of a line or a plane; contact points of
+    LINEARISED contacts [m], shape (k, 2, 3)."""
     normal: Array
-    """Of a plane, or along the second line, in the frame of the second body; inertial for LINEARISED;
-    unused for SPHERES and ROUNDS [-], shape (k, 3)."""
+    """Normal of a plane, or direction of the second line, in the frame of the second body; inertial frame for
+    LINEARISED; unused for SPHERES and ROUNDS [-], shape (k, 3)."""
     axis: Array
-    """Of LINES along the line of the first body, in its frame; where Newton's method begins, in the frame of
-    the second, for ROUND_LINE and ROUNDS; otherwise unused [-], shape (k, 3)."""
+    """Direction of the line of the first body, in its frame, for LINES; initial normal of Newton's method, in
+    the frame of the second body, for ROUND_LINE and ROUNDS; else unused [-], shape (k, 3)."""
     radius: Array
-    """Of balls and about lines, 0 for points, planes and what is round [m], shape (k, 2)."""
+    """Radii of balls and about lines; 0 for points, planes and round parts [m], shape (k, 2)."""
     round: Array
-    """Q in the frames of the bodies: what is round is a ball of radius 1 m times this [-], shape
-    (k, 2, 3, 3)."""
+    """Q in body frames: a round part is the image of the unit ball (1 m) under Q [-], shape (k, 2, 3, 3)."""
 
 
 @jit
 def poses_of(q):
-    """`Poses` at q (n, 7)."""
+    """Return the `Poses` at q (n, 7)."""
     flat, n = q.reshape(-1), q.shape[0]
     poses = Poses(np.empty((n + 1, 3), q.dtype), np.empty((n + 1, 3, 3), q.dtype))
     for i in range(n):
@@ -80,15 +79,17 @@ def poses_of(q):
 
 @jit
 def world_point(poses, b, local, out):
-    """out <- a point of body b in the inertial frame.   local, out (3,)."""
+    """out (3,) <- point `local` (3,) of body b in the inertial frame."""
     for k in range(3):
         out[k] = poses.x[b, k] + dot(poses.R[b, k], local)
 
 
 @jit
 def gap_and_normal(forms, i, poses, n, c):
-    """Gap of contact i of `Forms`; n (3,) <- its normal, c (2, 3) <- points of both bodies, the first with
-    its surface at radius₁ n below it where they touch."""
+    """Return the gap of contact i of `Forms`; n (3,) <- its normal, c (2, 3) <- points of both bodies.
+
+    The first body touches at c[0] - radius₁ n.
+    """
     kind, radius, second = forms.kind[i], forms.radius[i], forms.body[i, 1]
     for side in range(2):
         world_point(poses, forms.body[i, side], forms.point[i, side], c[side])
@@ -116,15 +117,17 @@ def gap_and_normal(forms, i, poses, n, c):
     if distance.real > 0.0:
         for k in range(3):
             n[k] /= distance
-    else:  # one in the other: any direction leads out
+    else:  # coincident points: any direction separates them
         n[0], n[1], n[2] = 0.0, 0.0, 1.0
     return distance + gap
 
 
 @jit
 def lines_normal(forms, i, poses, d, n, c):
-    """Whether the lines of contact i are not parallel; then n <- their normal, c[0] <- where the first is
-    next to the second.   d: along the second, three numbers; n has c₁ - c₂."""
+    """n (3,) <- normal of the lines of contact i, c[0] <- point of the first line nearest to the second.
+
+    Return False if the lines are parallel. d: direction of the second line; n is c₁ - c₂ on entry.
+    """
     R, a, (d0, d1, d2) = poses.R[forms.body[i, 0]], forms.axis[i], d
     a0, a1, a2 = times(R, a[0], a[1], a[2])
     m0, m1, m2 = cross(a0, a1, a2, d0, d1, d2)
@@ -140,7 +143,7 @@ def lines_normal(forms, i, poses, d, n, c):
 
 @jit
 def to_surface(R, Q, n, c):
-    """c (3,) <- the point of the round part about it that is farthest along -n.   R, Q (3, 3), n (3,)."""
+    """c (3,) <- point of the round part about c that is farthest along -n.   R, Q (3, 3), n (3,)."""
     u0, u1, u2 = times_back(R, n[0], n[1], n[2])
     u0, u1, u2 = times_back(Q, u0, u1, u2)
     size = np.sqrt(u0 * u0 + u1 * u1 + u2 * u2)
@@ -152,7 +155,7 @@ def to_surface(R, Q, n, c):
 
 @jit
 def add_round(R, Q, n, w, H):
-    """w (3,), H (3, 3) -= gradient and second derivative by n of |Q' R' n|."""
+    """w (3,), H (3, 3) <- those minus gradient and second derivative of |Q' R' n| with respect to n."""
     u, f = np.empty(3, n.dtype), np.empty((3, 3), n.dtype)  # f = R Q
     for k in range(3):
         for m in range(3):
@@ -171,12 +174,11 @@ def add_round(R, Q, n, w, H):
 
 @jit
 def round_normal(forms, i, poses, n, c):
-    """n·(s₁ - s₂) - |Q₁' n| - |Q₂' n| of contact i at the best n, which n becomes; c[0] <- on
-    the surface of the first.
+    """n (3,) <- maximiser of n·(s₁ - s₂) - |Q₁' n| - |Q₂' n| for contact i; return the maximum.
 
-    Newton's method on the sphere, or on the circle about a line: what is left of w = s₁ - s₂ - Σ Q Q'n/|Q'n|,
-    from one surface to the other, along the sphere; the second derivative there is that of the gap less the
-    gap itself.
+    c[0] <- point on the surface of the first body. Newton's method runs on the unit sphere, or on the circle
+    about a line. The gradient is the tangential part of w = s₁ - s₂ - Σ Q Q'n/|Q'n|; the second derivative on
+    the sphere is that of the gap minus the gap itself.
     """
     first, second, lined = forms.body[i, 0], forms.body[i, 1], forms.kind[i] == ROUND_LINE
     w, H, t = np.empty(3, n.dtype), np.empty((3, 3), n.dtype), np.empty((3, 3), n.dtype)
@@ -184,6 +186,7 @@ def round_normal(forms, i, poses, n, c):
     n[0], n[1], n[2] = times(poses.R[second], forms.axis[i, 0], forms.axis[i, 1], forms.axis[i, 2])
     last, refined, gap = np.inf, False, n[0]
     for _ in range(MOST_NEWTON):
+        # 1. Unit n, normal to the line; w, and the second derivative H.
         if lined:
             along = n[0] * d0 + n[1] * d1 + n[2] * d2
             n[0], n[1], n[2] = n[0] - along * d0, n[1] - along * d1, n[2] - along * d2
@@ -196,6 +199,7 @@ def round_normal(forms, i, poses, n, c):
         add_round(poses.R[first], forms.round[i, 0], n, w, H)
         add_round(poses.R[second], forms.round[i, 1], n, w, H)
         gap, reach = dot(n, w), abs(c[0, 0] - c[1, 0]) + abs(c[0, 1] - c[1, 1]) + abs(c[0, 2] - c[1, 2])
+        # 2. Gradient (x, y) and second derivatives a, b, e in two tangents.
         fill_tangents(t)
         if lined:
             t[1, 0], t[1, 1], t[1, 2] = cross(d0, d1, d2, n[0], n[1], n[2])
@@ -203,14 +207,16 @@ def round_normal(forms, i, poses, n, c):
         a, b, e = bent(H, t[1], t[1]) - gap, bent(H, t[1], t[2]), bent(H, t[2], t[2]) - gap
         if lined:
             y, b, e = 0.0 * y, 0.0 * b, 0.0 * e - 1.0
+        # 3. Stopping.
         error = math.hypot(x.real, y.real)
         if not error > 1e-15 * reach or (error < 1e-10 * reach and error >= last):
-            # imaginary parts, which are derivatives, follow the real ones by a step
+            # Imaginary parts, which are derivatives, converge one step later than real parts.
             if refined or (x.imag == 0.0 and y.imag == 0.0):
                 break
             refined = True
         last = error
-        if not refined and (not a.real < 0.0 or not (a * e - b * b).real > 0.0):  # not at a maximum
+        # 4. Newton step of bounded length; the second derivative is shifted unless it is negative definite.
+        if not refined and (not a.real < 0.0 or not (a * e - b * b).real > 0.0):
             lift = abs(gap.real) + abs(a.real) + abs(b.real) + abs(e.real)
             a, e = a - lift, e - lift
         det = a * e - b * b
@@ -226,16 +232,16 @@ def round_normal(forms, i, poses, n, c):
 
 @jit
 def bent(H, a, b):
-    """a' H b.   H (3, 3), a, b (3,)."""
+    """Return a' H b.   H (3, 3), a, b (3,)."""
     return a[0] * dot(H[0], b) + a[1] * dot(H[1], b) + a[2] * dot(H[2], b)
 
 
 @jit
 def rows_at(kind, pair, radius, frame, poses, c, rows):
-    """rows (6, 2, 6) <- along n, t1, t2, rolling about t1, t2, torsion about n, of a contact with points c.
+    """rows (6, 2, 6) <- rows of a contact along n, t1, t2, of rolling about t1, t2, and of torsion about n.
 
-    Smooth ones are taken at c₁ - radius₁ n, the point of the first body, which c (2, 3) becomes;
-    LINEARISED ones at the point of either body.
+    Rows of smooth contacts are taken at the point c₁ - radius₁ n of the first body, which is written to c (2,
+    3); those of LINEARISED contacts at the point of each body.
     """
     if kind != LINEARISED:
         for k in range(3):
@@ -250,7 +256,7 @@ def rows_at(kind, pair, radius, frame, poses, c, rows):
 
 @jit
 def gaps(forms, q):
-    """Gaps (k,) at q (n, 7) of `Forms`; inf for contacts that have none."""
+    """Return the gaps (k,) of `Forms` at q (n, 7); inf for LINEARISED contacts."""
     poses, n, c, out = poses_of(q), np.empty(3), np.empty((2, 3)), np.empty(forms.kind.shape[0])
     for k in range(out.shape[0]):
         out[k] = np.inf if forms.kind[k] == LINEARISED else gap_and_normal(forms, k, poses, n, c)
@@ -259,7 +265,10 @@ def gaps(forms, q):
 
 @jit
 def has_flipped(forms, before, after):
-    """Whether of something round the side that faces the other body at one q (n, 7) looks away at another."""
+    """Return whether any round part has turned its contact side away from the other body between two poses.
+
+    before, after (n, 7).
+    """
     poses, others, n, c = poses_of(before), poses_of(after), np.empty(3), np.empty((2, 3))
     for i in range(forms.kind.shape[0]):
         if forms.kind[i] not in (ROUND_PLANE, ROUND_LINE, ROUNDS):
@@ -278,10 +287,10 @@ def has_flipped(forms, before, after):
 
 @jit
 def look(forms, q, speed, h, touch, must):
-    """(numbers (m,), gaps (m,), frames (m, 3, 3), points (m, 3)) of `Forms` that may close within h.
+    """Return (numbers (m,), gaps (m,), frames (m, 3, 3), points (m, 3)) of `Forms` that may close within h.
 
-    speed (n,): no point of a body is faster; touch: contacts closer than this are always taken; must (k,)
-    those that are taken in any case.
+    speed (n,): bounds on the speeds of bodies; touch: contacts with smaller gaps are always included; must
+    (k,): contacts that are always included.
     """
     most, m, c, poses = forms.kind.shape[0], 0, np.empty((2, 3)), poses_of(q)
     chosen, gap, frame, place = (
@@ -301,8 +310,8 @@ def look(forms, q, speed, h, touch, must):
 
 @jit
 def gap_rows(forms, q, rows, gap):
-    """gap (k,), rows (k, 2, 6) <- of the one contact of `Forms` at q (k, n, 7), its gap and the row along its
-    normal, which is the derivative of the gap."""
+    """gap (k,), rows (k, 2, 6) <- gaps of the only contact of `Forms` at q (k, n, 7), and their
+    derivatives."""
     n, c = np.empty(3, q.dtype), np.empty((2, 3), q.dtype)
     for d in range(gap.shape[0]):
         poses = poses_of(q[d])

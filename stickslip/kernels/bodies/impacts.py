@@ -1,4 +1,4 @@
-"""Whether a step has an impact that its law makes in several problems (`schemes/body_impacts.py`)."""
+"""Tests for impacts that need several contact problems in a step (`schemes/body_impacts.py`)."""
 
 from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.jit import jit
@@ -6,18 +6,19 @@ from stickslip.kernels.jit import jit
 
 @jit
 def compresses(approach, law):
-    """Whether a contact approaches that gives something back.   approach (nc,), law (nc, 4)."""
-    found = False
+    """Return whether any contact with restitution approaches.   approach (nc,), law (nc, 4)."""
+    any_contact = False
     for i in range(approach.shape[0]):
-        found = found or (approach[i] < 0.0 and law[i, 3] > 0.0)
-    return found
+        any_contact = any_contact or (approach[i] < 0.0 and law[i, 3] > 0.0)
+    return any_contact
 
 
 @jit
 def strikes(approach, blocks, v_start, v_free):
-    """Whether a contact closes faster than forces alone would make it in a step.
+    """Return whether any contact closes faster than the forces of a step alone could cause.
 
-    approach (nc,): of the first of `Blocks`; velocities (n, 6) before and after these forces.
+    approach (nc,): normal velocities of the first nc `blocks`; v_start, v_free (n, 6): velocities before and
+    after the forces.
     """
     for i in range(approach.shape[0]):
         sides, row = blocks.sides[i], blocks.rows[blocks.offset[i]]

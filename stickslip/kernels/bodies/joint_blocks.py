@@ -1,4 +1,4 @@
-"""From joints to the rows, sets, biases and guesses of a problem, after those of its contacts.
+"""Assembly of joints into a contact problem, after its contacts: rows, cones, biases and guesses.
 
 linkage: `Linkage`; blocks: `JointRowArrays` of m blocks and n rows.
 """
@@ -18,13 +18,14 @@ from stickslip.kernels.jit import jit
 
 @jit
 def joint_blocks(joints, q, v, v_free, v_ahead, span, slack, stabilised):
-    """(joint that cannot be, or -1; blocks of all joints), as `joint_rows` has them, with gaps over h in the
-    laws of stops that take part by the threshold alone, or with stabilisation in those of all.
+    """Return (joint with invalid rows or -1, `JointRowArrays` of all joints).
 
-    joints: `JointArrays`.
+    Arguments and blocks are those of `joint_rows`. In addition the bias contains gap / h for stops that are
+    active by the threshold alone or, if `stabilised`, errors over h for all constraints and stops. joints:
+    `JointArrays`.
     """
     nj = joints.kind.shape[0]
-    m, n = 7 * nj, 12 * nj  # a hold of at most 6 rows, four stops, two frictions
+    m, n = 7 * nj, 12 * nj  # 6 rows of constraints, four stops, two rows of friction at most
     out = JointRowArrays(
         np.empty((m, 2), np.int64), np.empty((n, 2, 6)), np.empty(m, np.int64), np.empty(m, np.int64),
         np.empty(m), np.empty(m), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
@@ -53,7 +54,7 @@ def joint_blocks(joints, q, v, v_free, v_ahead, span, slack, stabilised):
 
 @jit
 def stop_slack(slack, length):
-    """Threshold of the stops of sliding and turning of each joint [m, rad], shape (nj, 2)."""
+    """Return the thresholds of the stops of sliding and turning of each joint [m, rad], shape (nj, 2)."""
     out = np.empty((length.shape[0], 2))
     for j in range(length.shape[0]):
         out[j, 0], out[j, 1] = slack, slack / length[j] if length[j] > 0.0 else 0.0
@@ -62,7 +63,7 @@ def stop_slack(slack, length):
 
 @jit
 def contacts_alone(active):
-    """`Acting` of contacts without joints."""
+    """Return the `Acting` of contacts without joints."""
     return Acting(
         active.contacts.body, active.rows_of_M, active.K, active.u_bias, active.guess, active.rows,
         np.empty(0),
@@ -71,9 +72,9 @@ def contacts_alone(active):
 
 @jit
 def with_joints(linkage, contacts, blocks, row, v_free, last):
-    """`Acting` of contacts and of the blocks of joints.
+    """Return the `Acting` of contacts and of the blocks of joints.
 
-    contacts: `Acting` without joints; row: of `BodyArrays`; v_free (n, 6); last: `LastJoints`.
+    contacts: `Acting` without joints; row: see `BodyArrays`; v_free (n, 6); last: `LastJoints`.
     """
     c, pc, groups = contacts.sides.shape[0], contacts.u_bias.shape[0], contacts.K.group_size.shape[0]
     m, n = blocks.size.shape[0], blocks.bias.shape[0]
@@ -95,7 +96,7 @@ def with_joints(linkage, contacts, blocks, row, v_free, last):
             bias[at], error[at] = bias[at] * unit[at], blocks.error[at] * unit[at]
             at += 1
     project_redundant_rows(linkage, blocks, row, rows[pc:], bias, error)
-    # 2. Sets, after those of the contacts.
+    # 2. Cones, after those of the contacts.
     K = Cones(
         np.empty(c + m, np.int64), np.empty(c + m + 1, np.int64), np.empty(c + m), np.empty(c + m),
         np.empty(c + m + 1, np.int64), contacts.K.group_size, contacts.K.coefficient,
@@ -112,7 +113,7 @@ def with_joints(linkage, contacts, blocks, row, v_free, last):
         for side in range(2):
             b = blocks.bodies[i, side]
             sides[c + i, side], rows_of_M[c + i, side] = b, row[b] if b >= 0 else -1
-    # 3. First impulses.
+    # 3. Initial impulses.
     u_bias, guess = np.empty(pc + n), np.empty(pc + n)
     u_bias[:pc], u_bias[pc:], guess[:pc] = contacts.u_bias, bias, contacts.guess
     last_impulses(blocks, last, guess[pc:])
@@ -123,34 +124,37 @@ def with_joints(linkage, contacts, blocks, row, v_free, last):
 
 @jit
 def block_id(blocks, i):
-    """A number of block i that lasts from step to step, increasing."""
+    """Return the identifier of block i, the same in every step; identifiers increase with i."""
     return blocks.joint[i] * PARTS + blocks.part[i]
 
 
 @jit
 def last_impulses(blocks, last, out):
-    """out (n,) <- impulses of the last step, of the blocks that were there.   last: `LastJoints`."""
-    at = there = from_ = 0
+    """out (n,) <- impulses of the same blocks in the previous step, else 0.   last: `LastJoints`."""
+    at = k_last = r_start = 0
     for i in range(blocks.size.shape[0]):
-        name, size = block_id(blocks, i), blocks.size[i]
-        while there < last.id.shape[0] and last.id[there] < name:
-            from_ += int(last.size[there])
-            there += 1
-        same = there < last.id.shape[0] and last.id[there] == name and last.size[there] == size
+        number, size = block_id(blocks, i), blocks.size[i]
+        while k_last < last.id.shape[0] and last.id[k_last] < number:
+            r_start += int(last.size[k_last])
+            k_last += 1
+        same = k_last < last.id.shape[0] and last.id[k_last] == number and last.size[k_last] == size
         for k in range(size):
-            out[at + k] = last.r[from_ + k] if same else 0.0
+            out[at + k] = last.r[r_start + k] if same else 0.0
         at += size
 
 
 @jit
 def last_joints(blocks, unit, r):
-    """`LastJoints` of a step: impulses r (n,) of the problem in their own units.   unit (n,)."""
+    """Return the `LastJoints` of a step.
+
+    r (n,): impulses in the units of the problem; unit (n,): see `Acting`.
+    """
     m = blocks.size.shape[0]
-    name, size, own = np.empty(m), np.empty(m), np.empty(r.shape[0])
+    ids, size, impulse = np.empty(m), np.empty(m), np.empty(r.shape[0])
     for i in range(m):
-        name[i], size[i] = block_id(blocks, i), blocks.size[i]
+        ids[i], size[i] = block_id(blocks, i), blocks.size[i]
     for k in range(r.shape[0]):
-        own[k] = r[k] * unit[k]
-        if abs(own[k]) < NOTHING:
-            own[k] = 0.0
-    return LastJoints(name, size, own)
+        impulse[k] = r[k] * unit[k]
+        if abs(impulse[k]) < NOTHING:
+            impulse[k] = 0.0
+    return LastJoints(ids, size, impulse)

@@ -1,14 +1,15 @@
-"""One joint of rigid bodies: where it is, its errors and coordinates, and their rows of H'.
+"""Geometry of a joint of rigid bodies: its pose, errors and coordinates, and their rows of H'.
 
-R takes the axes of a body to inertial ones, P = x + R c is its point of the joint, and n, t1, t2 are the rows
-of its frame of the joint in the inertial frame. u is first minus second. The coordinates of a joint are
+R maps body axes to inertial axes, P = x + R c is the point of the joint on a body, and n, t1, t2 are the rows
+of the frame of the joint on a body, in the inertial frame. u is the velocity of the first body minus that of
+the second. The coordinates of a joint are
 
-    s = n₂ · (P₁ - P₂)  (of a distance joint |P₁ - P₂|),    angle = atan2(t2₂ · t1₁, t1₂ · t1₁),
+    s = n₂ · (P₁ - P₂)  (|P₁ - P₂| for a distance joint),    angle = atan2(t2₂ · t1₁, t1₂ · t1₁),
 
-the turn of the first body about the axis of the second. Rows are exact derivatives of errors and coordinates
-along the motion, ẋ and Ω (body frame): d·Ṗ = d·ẋ + (c × R'd)·Ω, and (b·a)˙ = (a × b)·(ω₁ - ω₂) for a on the
-first body and b on the second (Siconos Developer's Notes 2017, (11.42) and (11.44)). q, and with it all
-that follows from it, may be complex (`rotation.py`).
+the rotation of the first body about the axis of the second. Rows are exact derivatives of errors and
+coordinates with respect to ẋ and Ω (body frame): d·Ṗ = d·ẋ + (c × R'd)·Ω, and (b·a)˙ = (a × b)·(ω₁ - ω₂) for
+a on the first body and b on the second (Siconos Developer's Notes 2017, (11.42) and (11.44)). q, and all that
+depends on it, may be complex (`rotation.py`).
 """
 
 import math
@@ -21,31 +22,32 @@ from stickslip.kernels.jit import jit
 from stickslip.state import Array
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, DISTANCE = 0, 1, 2, 3, 4, 5
-"""Kinds of joints, as `JointKind` has them."""
+"""Types of joints, as in `JointKind`."""
 HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
-"""What a block does in its joint: hold, stops and dry friction of sliding; 3 more for turning."""
+"""Parts of a joint: bilateral constraints; lower stop, upper stop and dry friction of sliding; 3 more for
+those of turning."""
 PARTS = 7
-"""How many of them there are: rows of joint j have the ids PARTS j + part."""
+"""Number of parts: blocks of joint j have the identifiers PARTS j + part."""
 
 
 class Scene(NamedTuple):
-    """Where a joint is, both sides."""
+    """Pose of a joint on both bodies, in the inertial frame."""
 
     R: Array
-    """Rotations of the bodies [-], shape (2, 3, 3)."""
+    """Rotation matrices of the bodies [-], shape (2, 3, 3)."""
     x: Array
-    """Their centres of mass [m], shape (2, 3)."""
+    """Centres of mass of the bodies [m], shape (2, 3)."""
     P: Array
-    """Points of the joint [m], shape (2, 3)."""
+    """Points of the joint on the bodies [m], shape (2, 3)."""
     axes: Array
-    """Rows n, t1, t2 [-], shape (2, 3, 3)."""
+    """Frames of the joint on the bodies: rows n, t1, t2 [-], shape (2, 3, 3)."""
     between: Array
-    """P₁ - P₂ [m], shape (3,)."""
+    """Vector P₁ - P₂ [m], shape (3,)."""
 
 
 @jit
 def held(kind, lower, upper):
-    """How many components of place and of turn a joint holds; a distance joint with stops none."""
+    """Return the numbers of constraints of translation and rotation; 0 for a distance joint with stops."""
     if kind == DISTANCE:
         return (0 if math.isfinite(lower) or math.isfinite(upper) else 1), 0
     place = 3 if kind in (FIXED, BALL, HINGE) else 2
@@ -56,7 +58,7 @@ def held(kind, lower, upper):
 
 @jit
 def leaves(c, kind, lower, upper):
-    """Whether a joint leaves s (c = 0) or the angle (c = 1) free.   lower, upper: stops of s."""
+    """Return whether s (c = 0) or the angle (c = 1) of a joint is free.   lower, upper: stops of s."""
     if c == 1:
         return kind in (HINGE, CYLINDRICAL)
     return kind in (SLIDER, CYLINDRICAL) or (kind == DISTANCE and held(kind, lower, upper)[0] == 0)
@@ -64,13 +66,13 @@ def leaves(c, kind, lower, upper):
 
 @jit
 def dot(a, b):
-    """a · b of vectors of shape (3,)."""
+    """Return a · b of vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @jit
 def place_body(q, i, R, x):
-    """R (3, 3) and x (3,) of body i; the inertial frame for -1."""
+    """R (3, 3), x (3,) <- pose of body i at q (7 n,); of the inertial frame for -1."""
     if i < 0:
         for k in range(3):
             x[k] = 0.0
@@ -84,14 +86,14 @@ def place_body(q, i, R, x):
 
 @jit
 def scene(q):
-    """Room for where a joint is at q."""
+    """Return a `Scene` with the number type of q, not initialised."""
     R, axes = np.empty((2, 3, 3), q.dtype), np.empty((2, 3, 3), q.dtype)
     return Scene(R, np.empty((2, 3), q.dtype), np.empty((2, 3), q.dtype), axes, np.empty(3, q.dtype))
 
 
 @jit
 def place_joint(joints, j, body, q, at):
-    """Where joint j of `JointArrays` is at q (7 n,), between these bodies (2,), into a `Scene`."""
+    """at, `Scene` <- pose of joint j of `JointArrays` at q (7 n,), between the bodies `body` (2,)."""
     point, frame = joints.point[j], joints.frame[j]
     for side in range(2):
         R, x = at.R[side], at.x[side]
@@ -106,7 +108,7 @@ def place_joint(joints, j, body, q, at):
 
 @jit
 def point_row(d, R, x, at, sign, row):
-    """row (6,) of sign d · (velocity of the point `at` of a body), all but `row` in the inertial frame."""
+    """row (6,) <- row of sign d · (velocity of the point `at` of a body); d, x, at in the inertial frame."""
     a0, a1, a2 = at[0] - x[0], at[1] - x[1], at[2] - x[2]
     w0, w1, w2 = a1 * d[2] - a2 * d[1], a2 * d[0] - a0 * d[2], a0 * d[1] - a1 * d[0]
     for k in range(3):
@@ -116,7 +118,7 @@ def point_row(d, R, x, at, sign, row):
 
 @jit
 def turn_row(w, R, sign, row):
-    """row (6,) of sign w · ω of a body, w in the inertial frame."""
+    """row (6,) <- row of sign w · ω of a body, w in the inertial frame."""
     for k in range(3):
         row[k] = 0.0
         row[3 + k] = sign * (R[0, k] * w[0] + R[1, k] * w[1] + R[2, k] * w[2])
@@ -124,9 +126,9 @@ def turn_row(w, R, sign, row):
 
 @jit
 def relative_turn(axes, p):
-    """p (4,): unit quaternion, p0 >= 0, of the turn from the frame of the second side to that of the first.
+    """p (4,) <- unit quaternion, p0 >= 0, of the rotation from the frame of the second side to the first.
 
-    By the largest of the four squares, which is at least 1/4 (Shepperd 1978).
+    It is computed from the largest of the four squares, which is at least 1/4 (Shepperd 1978).
     """
     S = np.empty((3, 3), axes.dtype)
     for k in range(3):
@@ -155,12 +157,15 @@ def relative_turn(axes, p):
 
 @jit
 def hold_rows(joints, j, at, place, turn, rows, error):
-    """Rows (place + turn, 2, 6) and errors of what joint j of `JointArrays` holds, placed by a `Scene`.
+    """rows (place + turn, 2, 6), error <- those of the constraints of joint j of `JointArrays`.
 
-    Place: P₁ - P₂ in inertial axes; across the axis of the second body for a slider and a cylindrical joint;
-    |P₁ - P₂| - length for a distance joint. Turn: 2 vec(p) of the relative quaternion, or for an axis that
-    both share -t2₂ · n₁ and t1₂ · n₁: the turn about t1 and about t2 while small.
+    at: `Scene` of the joint; place, turn: numbers of constraints of translation and of rotation. Errors of
+    translation are P₁ - P₂ in inertial axes; its components across the axis of the second body for sliders
+    and cylindrical joints; |P₁ - P₂| - length for distance joints. Errors of rotation are 2 vec(p) of the
+    relative quaternion, or for a common axis -t2₂ · n₁ and t1₂ · n₁, to first order the rotations about t1
+    and t2.
     """
+    # 1. Translation.
     kind, frame = joints.kind[j], joints.frame[j]
     R, x, P, axes, between = at.R, at.x, at.P, at.axes, at.between
     d, w = np.zeros(3, between.dtype), np.empty(3, between.dtype)
@@ -178,10 +183,12 @@ def hold_rows(joints, j, at, place, turn, rows, error):
             for m in range(3):
                 d[m] = axes[1, 1 + k, m]
             error[k] = dot(d, between)
-        # directions that turn with the second body count its velocity at the first body's point
+        # For directions that rotate with the second body, its velocity is that at the point of the first
+        # body.
         other = P[0] if place == 2 else P[1]
         point_row(d, R[0], x[0], P[0], 1.0, rows[k, 0])
         point_row(d, R[1], x[1], other, -1.0, rows[k, 1])
+    # 2. Rotation.
     if turn == 2:
         for k in range(2):
             sign = -1.0 if k == 0 else 1.0
@@ -195,7 +202,7 @@ def hold_rows(joints, j, at, place, turn, rows, error):
     elif turn == 3:
         p = np.empty(4, axes.dtype)
         relative_turn(axes, p)
-        # 2 ṗ = p ∘ (0, Ω₁) - (0, Ω₂) ∘ p in the frames of the joint, by (11.30)
+        # 2 ṗ = p ∘ (0, Ω₁) - (0, Ω₂) ∘ p in the frames of the joint, (11.30).
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
             error[place + k] = 2.0 * p[1 + k]
@@ -211,7 +218,7 @@ def hold_rows(joints, j, at, place, turn, rows, error):
 
 @jit
 def slide_row(kind, at, row):
-    """s of a joint [m] and its row (2, 6); a row of 0 for a distance joint whose points coincide."""
+    """Return s of a joint [m]; row (2, 6) <- its row, 0 for a distance joint whose points coincide."""
     R, x, P, axes, between = at.R, at.x, at.P, at.axes, at.between
     d = np.zeros(3, between.dtype)
     if kind == DISTANCE:
@@ -231,7 +238,7 @@ def slide_row(kind, at, row):
 
 @jit
 def angle_row(at, row):
-    """The angle of a joint in (-π, π] [rad] and its row (2, 6)."""
+    """Return the angle of a joint in (-π, π] [rad]; row (2, 6) <- its row."""
     R, axes = at.R, at.axes
     b, w = np.empty(3, axes.dtype), np.empty(3, axes.dtype)
     cosine, sine = dot(axes[1, 1], axes[0, 1]), dot(axes[1, 2], axes[0, 1])
@@ -242,15 +249,17 @@ def angle_row(at, row):
     w[0], w[1], w[2] = cross(t1[0], t1[1], t1[2], b[0], b[1], b[2])
     turn_row(w, R[0], 1.0, row[0])
     turn_row(w, R[1], -1.0, row[1])
-    # the angle, and to first order what imaginary parts add to it
-    more = cosine.real * (sine - sine.real) - sine.real * (cosine - cosine.real)
-    return math.atan2(sine.real, cosine.real) + more / (cosine.real * cosine.real + sine.real * sine.real)
+    # The angle of the real parts, and to first order the contribution of imaginary parts.
+    part = cosine.real * (sine - sine.real) - sine.real * (cosine - cosine.real)
+    return math.atan2(sine.real, cosine.real) + part / (cosine.real * cosine.real + sine.real * sine.real)
 
 
 @jit
 def coordinate_row(c, joints, j, at, row):
-    """s (c = 0) or the angle (c = 1) of a joint and its row (2, 6); the angle in the turn about the middle of
-    its stops, so that no stop is met by way of ±π."""
+    """Return s (c = 0) or the angle (c = 1) of a joint; row (2, 6) <- its row.
+
+    The angle is the one nearest to the middle of its stops, so that it is continuous between them.
+    """
     if c == 0:
         return slide_row(joints.kind[j], at, row)
     angle, lower, upper = angle_row(at, row), joints.lower[j, 1], joints.upper[j, 1]
@@ -262,7 +271,7 @@ def coordinate_row(c, joints, j, at, row):
 
 @jit
 def line_row(c, kind, at, row):
-    """row (2, 6) of what an effort acts along: s (c = 0), or the turn about the axis of the second body."""
+    """row (2, 6) <- line of action of an effort: along s (c = 0), or about the axis of the second body."""
     if c == 0:
         slide_row(kind, at, row)
     else:
@@ -272,18 +281,21 @@ def line_row(c, kind, at, row):
 
 @jit
 def block_rows(part, joints, j, at, rows, value):
-    """rows (n, 2, 6), value (n,) <- rows and errors of what joint j holds, rows and gaps of its stops, rows
-    of its friction with value 0; returns n.   joints: `JointArrays`; at: `Scene`."""
+    """rows (n, 2, 6), value (n,) <- those of a part of joint j; return n.
+
+    Values are errors of constraints, gaps of stops, and 0 for dry friction. joints: `JointArrays`; at:
+    `Scene`.
+    """
     lower, upper = joints.lower[j], joints.upper[j]
     if part == HOLD:
         place, turn = held(joints.kind[j], lower[0], upper[0])
         hold_rows(joints, j, at, place, turn, rows, value)
         return place + turn
-    c, what = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
+    c, kind = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
     y = coordinate_row(c, joints, j, at, rows[0])
-    if what == LOWER:
+    if kind == LOWER:
         value[0] = y - lower[c]
-    elif what == DRY:
+    elif kind == DRY:
         value[0] = 0.0
     else:
         value[0] = upper[c] - y

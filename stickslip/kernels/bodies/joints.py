@@ -34,19 +34,21 @@ from stickslip.kernels.cones import FREE, INTERVAL, NONNEGATIVE
 from stickslip.kernels.jit import jit
 
 SHARE = 5e-2
-"""Opening that is an error of a scheme whatever the speed, over the arms of a joint [-], and in rad."""
+"""Openings of joints above this are errors of the scheme at any speed, over the arms of a joint [-], and in
+rad (heuristic)."""
 
 
 @jit
 def joint_rows(joints, q, v, v_free, v_ahead, span, slack, out):
-    """Blocks of all joints into `out`, `JointRowArrays`; returns (blocks, rows, joint that cannot be, or -1).
+    """out, `JointRowArrays` <- blocks of all joints. Return (blocks, rows, joint with invalid rows or -1).
 
-    Rows stand at q and bind velocities of the end of the step, θ h later. What changes until then is a bias,
-    H(q ⊕ θ h v)' v_ahead - H(q)' v, with v_ahead the velocities after free rotation until then: without it a
-    joint on a curved path loses energy to first order in h, with it to second. A stop is active if its
-    forecast gap + θ h u is at most 0, or both that and the gap are at most slack (nj, 2), of sliding and
-    turning, with the least u of either side, be it free or held from the forces of the step (v); where it was
-    approached, its bias has e u(v) too. Velocities are (n, 6); span: `Span`.
+    Rows are taken at q and act on velocities at the end of the step, θ h later. Their change until then is a
+    bias, H(q ⊕ θ h v)' v_ahead - H(q)' v, where v_ahead are the velocities after free rotation until then.
+    Without it a joint on a curved path loses energy to first order in h, with it to second order.
+
+    A stop is active if its predicted gap + θ h u is at most 0, or if both that and its gap are at most slack
+    (nj, 2), of sliding and turning; u is the `least_rate` of v and v_free. If the stop is approached, its
+    bias contains e u(v). Velocities are (n, 6); span: `Span`.
     """
     rows, size, kind, bias, bounce, error = out.rows, out.size, out.kind, out.bias, out.bounce, out.error
     lower, upper, reach, flat = joints.lower, joints.upper, span.reach, q.reshape(-1)
@@ -56,12 +58,14 @@ def joint_rows(joints, q, v, v_free, v_ahead, span, slack, out):
     for j in range(joints.kind.shape[0]):
         first, first_block, body = n, m, joints.body[j]
         place_joint(joints, j, body, flat, at)
-        for side in range(2):  # where its bodies will be
+        # 1. The joint at q, and at the end of the step.
+        for side in range(2):
             i, to = body[side], 7 * side
             pair[side] = side if i >= 0 else -1
             if i >= 0:
                 move(q[i], v[i], reach, moved[to : to + 7])
         place_joint(joints, j, pair, moved, end_at)
+        # 2. Bilateral constraints.
         place, turn = held(joints.kind[j], lower[j, 0], upper[j, 0])
         if place + turn > 0:
             hold_rows(joints, j, at, place, turn, rows[n:], error[n:])
@@ -72,6 +76,7 @@ def joint_rows(joints, q, v, v_free, v_ahead, span, slack, out):
             size[m], kind[m], out.part[m] = place + turn, FREE, HOLD
             out.low[m], out.high[m] = -np.inf, np.inf
             m, n = m + 1, n + place + turn
+        # 3. Stops and dry friction of sliding and turning.
         for c in range(2):
             if not leaves(c, joints.kind[j], lower[j, 0], upper[j, 0]):
                 continue
@@ -107,7 +112,7 @@ def joint_rows(joints, q, v, v_free, v_ahead, span, slack, out):
 
 @jit
 def write_row(sign, row, out):
-    """out = sign row, of shape (2, 6)."""
+    """out (2, 6) <- sign times row."""
     for side in range(2):
         for k in range(6):
             out[side, k] = sign * row[side, k]
@@ -115,23 +120,23 @@ def write_row(sign, row, out):
 
 @jit
 def finite_rows(body, rows, error, bias):
-    """Whether rows are finite and none is 0; those of the inertial frame are set to 0."""
+    """Return whether all rows are finite and none is 0; rows <- 0 on sides that are the inertial frame."""
     for i in range(rows.shape[0]):
-        finite, some = math.isfinite(error[i]) and math.isfinite(bias[i]), False
+        finite, nonzero = math.isfinite(error[i]) and math.isfinite(bias[i]), False
         for side in range(2):
             for k in range(6):
                 finite = finite and math.isfinite(rows[i, side, k])
-                some = some or rows[i, side, k] != 0.0
+                nonzero = nonzero or rows[i, side, k] != 0.0
                 if body[side] < 0:
                     rows[i, side, k] = 0.0
-        if not (finite and some):
+        if not (finite and nonzero):
             return False
     return True
 
 
 @jit
 def joint_openings(joints, q, opening):
-    """How far each joint is open or beyond a stop [m, rad], into opening (nj, 2)."""
+    """opening (nj, 2) <- error of each joint or distance beyond a stop, of sliding and turning [m, rad]."""
     at, row, rows, error = scene(q), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     lower, upper = joints.lower, joints.upper
     for j in range(joints.kind.shape[0]):
@@ -143,7 +148,7 @@ def joint_openings(joints, q, opening):
             for k in range(place * c, place + turn * c):
                 square += error[k] * error[k]
             size = math.sqrt(square)
-            # errors of turn are sines: of the whole angle between axes, twice of half the angle otherwise
+            # Errors of rotation are sines of the angle between axes, or twice the sines of half the angle.
             if c == 1 and turn == 2:
                 size = math.atan2(size, dot(at.axes[0, 0], at.axes[1, 0]))
             elif c == 1:
@@ -158,7 +163,7 @@ def joint_openings(joints, q, opening):
 
 @jit
 def nearly_closed(opening, reach):
-    """Whether joints are open by no more than what any step may leave.   opening (nj, 2), reach (nj,)."""
+    """Return whether all openings (nj, 2) are within SHARE of the arms reach (nj,) [m], and of 1 rad."""
     closed = True
     for j in range(opening.shape[0]):
         closed = closed and opening[j, 0] <= SHARE * reach[j] and opening[j, 1] <= SHARE
@@ -167,8 +172,10 @@ def nearly_closed(opening, reach):
 
 @jit
 def joint_coordinates(joints, q, v, place, speed):
-    """s and angle of each joint [m, rad] into place (nj, 2), their rates [m/s, rad/s] into speed (nj, 2);
-    0 where the joint holds it, but for the length of a distance joint."""
+    """place, speed (nj, 2) <- s and angle of each joint [m, rad], and their rates [m/s, rad/s].
+
+    Coordinates that the joint constrains are 0, except for the length of a distance joint.
+    """
     at, row, twist = scene(q), np.empty((2, 6)), v.reshape(-1, 6)
     for j in range(joints.kind.shape[0]):
         place_joint(joints, j, joints.body[j], q, at)
@@ -181,7 +188,10 @@ def joint_coordinates(joints, q, v, place, speed):
 
 @jit
 def held_rows(joints, j, place, turn, q, rows, error):
-    """rows (place + turn, 2, 6), error <- of so many components of place and turn that joint j holds at q."""
+    """rows (place + turn, 2, 6), error <- those of the constraints of joint j at q.
+
+    place, turn: numbers of constraints of translation and of rotation.
+    """
     at = scene(q)
     place_joint(joints, j, joints.body[j], q, at)
     hold_rows(joints, j, at, place, turn, rows, error)
@@ -189,10 +199,10 @@ def held_rows(joints, j, place, turn, q, rows, error):
 
 @jit
 def add_efforts(joints, joint, column, effort, q, F):
-    """F (n, 6) += wrenches of all actuators, moments in the frames of the bodies: + on the first body and -
-    on the second, at one place, so that momentum is kept.
+    """F (n, 6) <- F + wrenches of all actuators, moments in body frames.
 
-    Actuators: joint (k,), column (k,) 0 along the joint and 1 about its axis, effort (k,).
+    The wrenches on both bodies are opposite and act at the same point, which conserves momentum. joint (k,);
+    column (k,): 0 for a force along the joint, 1 for a moment about its axis; effort (k,).
     """
     at, row = scene(q), np.empty((2, 6), q.dtype)
     for k in range(joint.shape[0]):
@@ -208,7 +218,7 @@ def add_efforts(joints, joint, column, effort, q, F):
 
 @jit
 def effort_coordinate(joints, j, c, q, v):
-    """s (c = 0) or the angle (c = 1) of joint j, and its rate along or about what an effort acts along."""
+    """Return s (c = 0) or the angle (c = 1) of joint j, and the rate along the line of an effort."""
     at, row = scene(q), np.empty((2, 6), q.dtype)
     place_joint(joints, j, joints.body[j], q, at)
     y = coordinate_row(c, joints, j, at, row)
@@ -227,22 +237,22 @@ def joint_coordinate(joints, j, c, q, v, y, speed):
 
 
 class Reaction(NamedTuple):
-    """What a joint does to its first body, means over steps."""
+    """Reaction of a joint on its first body, means over steps."""
 
     force: Any
-    """Inertial [N], shape (n, 3)."""
+    """Force in the inertial frame [N], shape (n, 3)."""
     moment: Any
-    """About its point on the body, inertial [N m], shape (n, 3)."""
+    """Moment about the point of the joint on the body, inertial frame [N m], shape (n, 3)."""
     effort: Any
-    """Of these, what stops and dry friction do along s [N] and about the angle [N m], shape (n, 2)."""
+    """Part of stops and dry friction: force along s [N], moment about the axis [N m], shape (n, 2)."""
 
 
 @jit
 def joint_reaction(joints, j, h, q, v, impulses, reaction):
-    """reaction <- what joint j does to its first body in each of n steps, a `Reaction`.
+    """reaction, `Reaction` <- forces and moments of joint j on its first body in each of n steps.
 
-    impulses: a `JointTable` of the steps, whose ids are `PARTS` j + part. Their lines are those of the middle
-    of the step, back from its end at q (n, nb, 7), v (n, nb, 6) by half of h (n,).
+    impulses: `JointTable` of the steps, with ids `PARTS` j + part. Their rows are those at the middle of the
+    step, half of h (n,) before its end at q (n, nb, 7), v (n, nb, 6).
     """
     offset, ids, r = impulses
     force, moment, effort = reaction
@@ -252,12 +262,14 @@ def joint_reaction(joints, j, h, q, v, impulses, reaction):
         force[k], moment[k], effort[k], total[:] = 0.0, 0.0, 0.0, 0.0
         if not h[k] > 0.0:
             continue
+        # 1. The joint at the middle of the step.
         for side in range(2):
             i, to = body[side], 7 * side
             pair[side] = side if i >= 0 else -1
             if i >= 0:
                 move(q[k, i], v[k, i], -0.5 * h[k], moved[to : to + 7])
         place_joint(joints, j, pair, moved, at)
+        # 2. Sum of its impulses over h.
         row, end = offset[k], offset[k + 1]
         while row < end:
             if ids[row] // PARTS != j:
@@ -269,12 +281,13 @@ def joint_reaction(joints, j, h, q, v, impulses, reaction):
                 for m in range(6):
                     total[m] += r[row + i] / h[k] * rows[i, 0, m]
             if part != HOLD:
-                c, what = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
-                effort[k, c] += -r[row] / h[k] if what == UPPER else r[row] / h[k]
+                c, kind = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
+                effort[k, c] += -r[row] / h[k] if kind == UPPER else r[row] / h[k]
             row += count
+        # 3. Moment about the point of the joint, in the inertial frame.
         R, arm = at.R[0], at.P[0] - at.x[0]
         a0, a1, a2 = cross(arm[0], arm[1], arm[2], total[0], total[1], total[2])
-        about = (a0, a1, a2)
+        moment_of_force = (a0, a1, a2)
         for m in range(3):
             force[k, m] = total[m]
-            moment[k, m] = dot(R[m], total[3:]) - about[m]
+            moment[k, m] = dot(R[m], total[3:]) - moment_of_force[m]

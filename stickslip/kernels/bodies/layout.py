@@ -1,4 +1,4 @@
-"""Arrays that belong together, as kernels of bodies take them."""
+"""Named tuples of arrays: the arguments of the kernels of bodies."""
 
 from typing import NamedTuple
 
@@ -7,148 +7,148 @@ from stickslip.state import Array, IntArray
 
 
 class BodyArrays(NamedTuple):
-    """Bodies of a world: what does not change from step to step."""
+    """Bodies of a world: constants of a run."""
 
     row: IntArray
-    """Place among the dynamic bodies, -1 for the others [-], shape (n,)."""
+    """Index among the dynamic bodies, -1 for other bodies [-], shape (n,)."""
     mass: Array
-    """[kg], shape (n,)."""
+    """Masses [kg], shape (n,)."""
     J: Array
-    """Inertia in the body's frame [kg m²], shape (n, 3, 3)."""
+    """Inertia in the body frame [kg m²], shape (n, 3, 3)."""
     J_inverse: Array
-    """0 where a body is not dynamic [1/(kg m²)], shape (n, 3, 3)."""
+    """Inverse of J; 0 for bodies without dynamics [1/(kg m²)], shape (n, 3, 3)."""
     gravity: Array
-    """[m/s²], shape (3,)."""
+    """Acceleration of gravity [m/s²], shape (3,)."""
     radius: Array
-    """Of balls about the centres of mass that hold the bodies [m], shape (n,); inf for planes."""
+    """Radii of bounding balls about the centres of mass; inf for planes [m], shape (n,)."""
     M: Array
     """Mass matrices of the dynamic bodies [kg, kg m²], shape (nd, 6, 6)."""
     root: Array
-    """F with M⁻¹ = F F' of each [1/√kg, 1/(√kg m)], shape (nd, 6, 6)."""
+    """F with M⁻¹ = F F' of each dynamic body [1/√kg, 1/(√kg m)], shape (nd, 6, 6)."""
 
 
 class Blocks(NamedTuple):
-    """Rows of H' over pairs of bodies: contacts, and what joints hold, in blocks."""
+    """Rows of H' over pairs of bodies, in blocks: contacts, and constraints of joints."""
 
     sides: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nb, 2)."""
     offset: IntArray
-    """First row of each block, and the number of all [-], shape (nb + 1,)."""
+    """Index of the first row of each block, and the number of rows [-], shape (nb + 1,)."""
     rows: Array
-    """Over both sides, whether they are dynamic or not [-, m], shape (p, 2, 6)."""
+    """Rows over both sides, including bodies without dynamics [-, m], shape (p, 2, 6)."""
 
 
 class Span(NamedTuple):
-    """The time of a step."""
+    """Time interval of a step."""
 
     h: float
-    """Its length [s]."""
+    """Time step [s]."""
     reach: float
-    """θ h, from where contacts are looked for to its end [s]."""
+    """θ h, from the configuration of contact detection to the end of the step [s]."""
 
 
 class FreeMotion(NamedTuple):
-    """The motion of a step up to its middle, and what forces alone would make of it."""
+    """Motion to the middle of a step, and the velocity there after all forces but without impulses."""
 
     q: Array
-    """At the start [m, -], shape (n, 7)."""
+    """Poses at the start [m, -], shape (n, 7)."""
     v: Array
-    """At the start [m/s, rad/s], shape (n, 6)."""
+    """Velocities at the start [m/s, rad/s], shape (n, 6)."""
     q_m: Array
-    """At the middle, where contacts are looked for [m, -], shape (n, 7)."""
+    """Poses at the middle, where contacts are detected [m, -], shape (n, 7)."""
     v_start: Array
-    """There, after the first part of the free motion [m/s, rad/s], shape (n, 6)."""
+    """Velocities there, after the first part of the free motion [m/s, rad/s], shape (n, 6)."""
     v_free: Array
-    """There, after the forces of the whole step, if nothing touches [m/s, rad/s], shape (n, 6)."""
+    """Velocities there, after the forces of the whole step [m/s, rad/s], shape (n, 6)."""
     F: Array
-    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+    """Forces other than gravity, by kind; (3, 0, 6) for none [N, N m], shape (3, n, 6)."""
 
 
 class Energies(NamedTuple):
-    """Energy at both ends of a step, and where it went in it [J]."""
+    """Energies at both ends of a step, and work during the step [J]."""
 
     kinetic_before: float
     kinetic: float
     weight_before: float
-    """Potential of gravity."""
+    """Potential energy of gravity."""
     weight: float
     lost: float
-    """What blocks took."""
+    """Energy that contacts and joints dissipated."""
     driven: float
-    """What bodies that are not dynamic gave through blocks, springs and dampers."""
+    """Work of bodies without dynamics through contacts, joints, springs and dampers."""
     damped: float
-    """What dampers took."""
+    """Energy that dampers dissipated."""
     worked: float
-    """What other forces gave."""
+    """Work of other forces."""
 
 
 class Overlaps(NamedTuple):
-    """How deep contacts are at the end of a step, and how far a correction is to move them."""
+    """Overlaps of contacts at the end of a step, and the shifts that a correction must make."""
 
     depth: Array
-    """Negative where there is a gap [m], shape (nc,)."""
+    """Overlap of each contact; negative for a gap [m], shape (nc,)."""
     need: Array
-    """[m], shape (nc,)."""
+    """Required shift of each contact [m], shape (nc,)."""
     deepest: float
-    """[m], >= 0."""
+    """Largest overlap [m], >= 0."""
     largest: float
-    """Need [m], >= 0."""
+    """Largest required shift [m], >= 0."""
 
 
 class Budget(NamedTuple):
-    """What a position correction may cost."""
+    """Limits of a position correction."""
 
     reserve: float
-    """Energy [J]."""
+    """Largest energy that it may add [J]."""
     sweeps: int
-    """Most of them; 0 for no correction."""
+    """Largest number of sweeps; 0 for no correction."""
     size: float
     """Radius of the smallest shape [m]."""
     least_weight: float
-    """Of a dynamic body [N]."""
+    """Smallest weight of a dynamic body [N]."""
 
 
 class SpringArrays(NamedTuple):
-    """Springs, with dampers along them."""
+    """Springs, with dampers in parallel."""
 
     body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (ns, 2)."""
     point: Array
-    """In the frames of the bodies [m], shape (ns, 2, 3)."""
+    """Attachment points in body frames [m], shape (ns, 2, 3)."""
     stiffness: Array
-    """[N/m], shape (ns,)."""
+    """Stiffness [N/m], shape (ns,)."""
     length: Array
-    """At rest [m], shape (ns,)."""
+    """Lengths at rest [m], shape (ns,)."""
     damping: Array
-    """[N s/m], shape (ns,)."""
+    """Damping coefficients [N s/m], shape (ns,)."""
 
 
 class DamperArrays(NamedTuple):
-    """Drag against relative velocity and spin."""
+    """Dampers of the relative velocity and the relative angular velocity of two bodies."""
 
     body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nd, 2)."""
     point: Array
-    """In the frame of the first body [m], shape (nd, 3)."""
+    """Points of action in the frame of the first body [m], shape (nd, 3)."""
     linear: Array
-    """[N s/m], shape (nd,)."""
+    """Coefficients of relative velocity [N s/m], shape (nd,)."""
     angular: Array
-    """[N m s], shape (nd,)."""
+    """Coefficients of relative angular velocity [N m s], shape (nd,)."""
 
 
 class PushArrays(NamedTuple):
     """Constant forces on bodies."""
 
     body: IntArray
-    """[-], shape (np,)."""
+    """Bodies [-], shape (np,)."""
     point: Array
-    """Where they act, in the frames of the bodies [m], shape (np, 3)."""
+    """Points of action in body frames [m], shape (np, 3)."""
     wrench: Array
-    """Force and moment, both inertial [N, N m], shape (np, 6)."""
+    """Force and moment in the inertial frame [N, N m], shape (np, 6)."""
 
 
 class ForceArrays(NamedTuple):
-    """Forces beside gravity that need no Python, as `mechanics.forces.Forces` has them."""
+    """Forces other than gravity that are computed in kernels, from `mechanics.forces.Forces`."""
 
     springs: SpringArrays
     dampers: DamperArrays
@@ -156,173 +156,173 @@ class ForceArrays(NamedTuple):
 
 
 class JointArrays(NamedTuple):
-    """Joints, as `mechanics.joints.Joints` has them."""
+    """Joints, from `mechanics.joints.Joints`."""
 
     kind: IntArray
-    """[-], shape (nj,)."""
+    """Types of joints [-], shape (nj,)."""
     body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nj, 2)."""
     point: Array
-    """In the frames of the bodies [m], shape (nj, 2, 3)."""
+    """Points in the frames of the bodies [m], shape (nj, 2, 3)."""
     frame: Array
     """Rows n, t1, t2 in the frames of the bodies [-], shape (nj, 2, 3, 3)."""
     length: Array
-    """Of distance joints [m], shape (nj,)."""
+    """Lengths of distance joints [m], shape (nj,)."""
     lower: Array
-    """Stops of s and of the angle [m, rad], shape (nj, 2)."""
+    """Lower stops of the displacement s and of the angle [m, rad], shape (nj, 2)."""
     upper: Array
-    """[m, rad], shape (nj, 2)."""
+    """Upper stops [m, rad], shape (nj, 2)."""
     friction: Array
-    """Dry friction against sliding and turning [N, N m], or over a step [N s, N m s], shape (nj, 2)."""
+    """Dry friction of sliding and turning [N, N m], or its impulse in a step [N s, N m s], shape (nj, 2)."""
     bounce: Array
-    """Of stops: restitution [-], shape (nj,), or in a step of the variational scheme how far they must open
-    [m, rad], shape (nj, 2, 2)."""
+    """Restitution of stops [-], shape (nj,); in steps of the variational scheme the smallest opening of stops
+    at the end of the step [m, rad], shape (nj, 2, 2)."""
 
 
 class EffortArrays(NamedTuple):
     """Constant efforts of actuators."""
 
     joint: IntArray
-    """[-], shape (k,)."""
+    """Joints [-], shape (k,)."""
     column: IntArray
-    """0 along the joint, 1 about its axis [-], shape (k,)."""
+    """0 for a force along the joint, 1 for a moment about its axis [-], shape (k,)."""
     effort: Array
-    """[N, N m], shape (k,)."""
+    """Forces and moments [N, N m], shape (k,)."""
 
 
 class Linkage(NamedTuple):
-    """Joints of a world and what acts along them."""
+    """Joints of a world and the efforts in them."""
 
     joints: JointArrays
     efforts: EffortArrays
     length: Array
-    """At which turning a joint is as hard as shifting it, about [m], shape (nj,)."""
+    """Characteristic length: turning a joint is about as hard as shifting it [m], shape (nj,)."""
     reach: Array
-    """Of the dynamic sides of a joint, from their centres of mass to beyond its points [m], shape (nj,)."""
+    """Distance from the centres of mass of the dynamic sides to beyond the points [m], shape (nj,)."""
     pair_start: IntArray
-    """First in `paired` of the joints between each two bodies that several joints hold, and the number of all
-    [-], shape (k + 1,)."""
+    """Index in `paired` of the first joint of each pair of bodies that several joints connect, and the
+    number of all [-], shape (k + 1,)."""
     paired: IntArray
-    """Joints that hold bodies which others hold as well [-], shape (pair_start[-1],)."""
+    """Joints whose bodies are connected by other joints as well [-], shape (pair_start[-1],)."""
 
 
 class LastJoints(NamedTuple):
-    """Blocks of joints of the step before, from which those of a step take their first impulses."""
+    """Blocks of joints in the previous step: initial impulses of a step."""
 
     id: Array
-    """Whole numbers, increasing [-], shape (m,)."""
+    """Identifiers, whole numbers, increasing [-], shape (m,)."""
     size: Array
     """Rows of each block, whole numbers [-], shape (m,)."""
     r: Array
-    """[N s, N m s], shape (sum of `size`,)."""
+    """Impulses [N s, N m s], shape (sum of `size`,)."""
 
 
 class JointRowArrays(NamedTuple):
-    """Blocks of joints in a step, as `schemes.body_joints.JointRows` has them, and room for more."""
+    """Blocks of joints in a step, as in `schemes.body_joints.JointRows`, and work arrays for them."""
 
     bodies: IntArray
-    """[-], shape (m, 2)."""
+    """First and second body of each block, -1 for the inertial frame [-], shape (m, 2)."""
     rows: Array
-    """[-, m], shape (n, 2, 6)."""
+    """Rows over both sides [-, m], shape (n, 2, 6)."""
     size: IntArray
-    """Rows of each block [-], shape (m,)."""
+    """Number of rows of each block [-], shape (m,)."""
     kind: IntArray
-    """[-], shape (m,)."""
+    """Types of the cones of the blocks [-], shape (m,)."""
     low: Array
-    """[N s, N m s], shape (m,)."""
+    """Lower bounds of impulses [N s, N m s], shape (m,)."""
     high: Array
-    """[N s, N m s], shape (m,)."""
+    """Upper bounds of impulses [N s, N m s], shape (m,)."""
     bias: Array
-    """[m/s, rad/s], shape (n,)."""
+    """Bias of each row [m/s, rad/s], shape (n,)."""
     bounce: Array
-    """Its part by restitution [m/s, rad/s], shape (n,)."""
+    """Part of the bias due to restitution [m/s, rad/s], shape (n,)."""
     error: Array
-    """[m, rad], shape (n,)."""
+    """Error of a constraint or gap of a stop [m, rad], shape (n,)."""
     forecast: Array
-    """Gap of a stop at the end of the step; -inf for other rows [m, rad], shape (n,)."""
+    """Predicted gap of a stop at the end of the step; -inf for other rows [m, rad], shape (n,)."""
     joint: IntArray
-    """[-], shape (m,)."""
+    """Joint of each block [-], shape (m,)."""
     part: IntArray
-    """[-], shape (m,)."""
+    """Part of the joint that the block is of [-], shape (m,)."""
 
 
 class Contacts(NamedTuple):
-    """Where shapes touch, as `detection.contacts.ContactSet` has it."""
+    """Contacts between shapes, as in `detection.contacts.ContactSet`."""
 
     id: IntArray
-    """[-], shape (nc,), increasing."""
+    """Identifiers, increasing [-], shape (nc,)."""
     shape: IntArray
     """First and second shape [-], shape (nc, 2)."""
     body: IntArray
     """First and second body [-], shape (nc, 2)."""
     point: Array
-    """Midway between the surfaces [m], shape (nc, 3)."""
+    """Points midway between the surfaces [m], shape (nc, 3)."""
     frame: Array
-    """Rows n, t1, t2 [-], shape (nc, 3, 3)."""
+    """Contact frames: rows n, t1, t2 [-], shape (nc, 3, 3)."""
     gap: Array
-    """Signed distance along n [m], shape (nc,)."""
+    """Signed distances along n [m], shape (nc,)."""
     law: Array
-    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
+    """Parameters mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
 
 
 class LastContacts(NamedTuple):
-    """Contacts of the step before, from which those of a step take their names and their first impulses."""
+    """Contacts of the previous step: identifiers and initial impulses of a step."""
 
     id: Array
-    """Whole numbers, increasing [-], shape (m,)."""
+    """Identifiers, whole numbers, increasing [-], shape (m,)."""
     local: Array
     """Points in the frames of the two bodies [m], shape (m, 2, 3)."""
     frame: Array
-    """Rows n, t1, t2 [-], shape (m, 3, 3)."""
+    """Contact frames: rows n, t1, t2 [-], shape (m, 3, 3)."""
     r: Array
     """Impulses N, T1, T2, rolling about t1, t2, torsion about n [N s, N m s], shape (m, 6)."""
 
 
 class Active(NamedTuple):
-    """Contacts that take part in a step, as blocks of a contact problem over p components."""
+    """Active contacts of a step, as blocks of a contact problem with p components."""
 
     contacts: Contacts
-    """Those that take part."""
+    """The active contacts."""
     local: Array
     """Their points in the frames of the two bodies [m], shape (nc, 2, 3)."""
     rows_of_M: IntArray
-    """Dynamic bodies that each acts on, -1 for a side that does not answer [-], shape (nc, 2)."""
+    """Indices of both bodies among the dynamic ones, -1 for other bodies [-], shape (nc, 2)."""
     K: Cones
-    """Where impulses live."""
+    """Cones of the impulses."""
     u_bias: Array
-    """What restitution, gaps and sides that do not answer prescribe [m/s, rad/s], shape (p,)."""
+    """Bias due to restitution, gaps and bodies without dynamics [m/s, rad/s], shape (p,)."""
     guess: Array
-    """Impulses of the last step [N s, N m s], shape (p,)."""
+    """Initial impulses, from the previous step [N s, N m s], shape (p,)."""
     approach: Array
     """Normal velocities before the step [m/s], shape (nc,)."""
     rows: Array
-    """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
+    """Rows of H' over both sides, including bodies without dynamics [-, m], shape (p, 2, 6)."""
 
 
 class Acting(NamedTuple):
-    """Contacts of a step, and after them what joints do, as blocks of one problem over p components."""
+    """Blocks of the contact problem of a step with p components: pc of contacts, then those of joints."""
 
     sides: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nb, 2)."""
     rows_of_M: IntArray
-    """Dynamic bodies that each acts on, -1 for a side that does not answer [-], shape (nb, 2)."""
+    """Indices of both bodies among the dynamic ones, -1 for other bodies [-], shape (nb, 2)."""
     K: Cones
-    """Where impulses live."""
+    """Cones of the impulses."""
     u_bias: Array
-    """[m/s], shape (p,)."""
+    """Bias [m/s], shape (p,)."""
     guess: Array
-    """[N s], shape (p,)."""
+    """Initial impulses [N s], shape (p,)."""
     rows: Array
-    """H' over both sides [-, m], shape (p, 2, 6)."""
+    """Rows of H' over both sides [-, m], shape (p, 2, 6)."""
     unit: Array
-    """What rows of joints are multiplied by: lengths where they turn, so that one problem has one unit and
-    residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
+    """Factors of the rows of joints: a length for rotations, so that all components have the same unit and
+    residuals weigh rotations as translations [-, m], shape (p - pc,)."""
 
 
 class Carried(NamedTuple):
-    """What a step takes over from the one before."""
+    """Data that a step takes over from the previous one."""
 
     contacts: LastContacts
     joints: LastJoints
     reserve: float
-    """What corrections may cost [J]."""
+    """Energy that position corrections may add [J]."""

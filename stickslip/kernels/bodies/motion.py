@@ -1,6 +1,6 @@
-"""Motion of all bodies of a world over a step: half way, freely, and to its end with the impulses.
+"""Motion of all bodies of a world over a step: to the middle, after forces, and to the end with impulses.
 
-bodies: `BodyArrays`; blocks: `Blocks`; q (n, 7) and v (n, 6) as `State` has them.
+bodies: `BodyArrays`; blocks: `Blocks`; q (n, 7) and v (n, 6): see `State`.
 """
 
 import numpy as np
@@ -10,23 +10,23 @@ from stickslip.kernels.bodies.rotation import spin_freely, times, turn, turned
 from stickslip.kernels.jit import jit
 
 NOTHING = 1e-100
-"""Velocities below this are zero [m/s, rad/s]: rounding that shrinks from step to step would end below the
-numbers that can be squared."""
+"""Velocities below this are set to zero [m/s, rad/s]. Otherwise rounding errors that decay from step to step
+would reach numbers whose squares underflow."""
 
 
 @jit
 def move_along(q, v, h, out):
-    """out <- q of all bodies moved by h v.   q, out (n, 7), v (n, 6)."""
+    """out (n, 7) <- poses q (n, 7) of all bodies moved by h v.   v (n, 6)."""
     for i in range(q.shape[0]):
         turn(q[i], v[i], h, out[i])
 
 
 @jit
 def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
-    """q_half, v_half <- all bodies after a time h; v_half may be v.   J, J_inverse (n, 3, 3).
+    """q_half, v_half <- poses and velocities of all bodies after a time h; v_half may be v.
 
-    Dynamic ones move freely: they turn by Cayley's map of the mean of both spins, so that their spatial
-    momentum stays. Others move with their velocity.
+    J, J_inverse (n, 3, 3). Dynamic bodies move freely: they rotate by the Cayley map of the mean of both
+    angular velocities, which conserves spatial angular momentum. Other bodies move with their velocity.
     """
     mean = np.empty(6, v.dtype)
     for i in range(row.shape[0]):
@@ -42,22 +42,26 @@ def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
 
 
 @jit
-def prescribe(body, given, q, v):
-    """v (6 n,) <- velocities and inertial spins `given` (nm, 6) of kinematic bodies; q (7 n,) has their
-    orientations."""
+def prescribe(body, velocity, q, v):
+    """v (6 n,) <- velocities and angular velocities (inertial) `velocity` (nm, 6) of kinematic bodies.
+
+    q (7 n,): poses of all bodies.
+    """
     for i in range(body.shape[0]):
         p, w = q[7 * body[i] + 3 : 7 * body[i] + 7], 6 * body[i]
         for k in range(3):
-            v[w + k] = given[i, k]
+            v[w + k] = velocity[i, k]
         v[w + 3], v[w + 4], v[w + 5] = turned(
-            p[0], -p[1], -p[2], -p[3], given[i, 3], given[i, 4], given[i, 5]
+            p[0], -p[1], -p[2], -p[3], velocity[i, 3], velocity[i, 4], velocity[i, 5]
         )
 
 
 @jit
 def accelerate(m, J, J_inverse, fall, push, v, v_free, f):
-    """v_free, f (6,) <- velocity of a body after gravity, which adds `fall` (3,) to it, and an impulse `push`
-    (6,), and its momentum."""
+    """v_free, f (6,) <- velocity and momentum of a body after gravity and an impulse `push` (6,).
+
+    fall (3,): velocity that gravity adds.
+    """
     t0, t1, t2 = times(J_inverse, push[3], push[4], push[5])
     for k in range(3):
         v_free[k] = v[k] + fall[k] + push[k] / m
@@ -68,11 +72,11 @@ def accelerate(m, J, J_inverse, fall, push, v, v_free, f):
 
 @jit
 def push_freely(bodies, q, v, F, h, v_free):
-    """(f (nd, 6), what `fastest` tells); v_free <- velocities after all forces of the step have acted at its
-    middle, f their momenta.
+    """v_free (n, 6) <- velocities after all forces of the step have acted at its middle.
 
-    v (n, 6) before that. v_free comes with the velocities at the end of bodies that are not dynamic.
-    F (3, n, 6) or (3, 0, 6) for none.
+    Return (momenta f (nd, 6) at v_free, result of `fastest`). v (n, 6): velocities before the forces. On
+    entry, v_free has the velocities of bodies without dynamics at the end of the step. F (3, n, 6), or (3, 0,
+    6) for no forces.
     """
     f, total, fall = np.empty((bodies.M.shape[0], 6)), np.zeros(6), np.empty(3)
     for k in range(3):
@@ -91,13 +95,13 @@ def push_freely(bodies, q, v, F, h, v_free):
 
 @jit
 def speeds(bodies, q, v):
-    """Speeds (n,) that no point of a body that a dynamic one can reach exceeds [m/s]."""
+    """Return bounds (n,) on the speeds of those points of each body that dynamic bodies can reach [m/s]."""
     n, out = v.shape[0], np.empty(v.shape[0])
     for i in range(n):
         linear = np.sqrt(v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
         spin = np.sqrt(v[i, 3] * v[i, 3] + v[i, 4] * v[i, 4] + v[i, 5] * v[i, 5])
         reach = bodies.radius[i]
-        if spin > 0.0 and not reach < np.inf:  # a plane that turns: as far as there are bodies
+        if spin > 0.0 and not reach < np.inf:  # a rotating plane: up to the farthest body
             reach = 0.0
             for j in range(n):
                 if bodies.row[j] >= 0:
@@ -109,7 +113,7 @@ def speeds(bodies, q, v):
 
 @jit
 def fastest(speed):
-    """(first body whose speed is not finite, -1 for none; the two largest speeds [m/s]).   speed (n,)."""
+    """Return (first body whose speed is not finite or -1, largest speed, second largest speed [m/s])."""
     bad, first, second = -1, 0.0, 0.0
     for i in range(speed.shape[0]):
         if not speed[i] < np.inf and bad < 0:
@@ -123,7 +127,7 @@ def fastest(speed):
 
 @jit
 def rate(sides, row, v):
-    """row (2, 6) times the velocities (n, 6) of its bodies (2,); the inertial frame, -1, rests."""
+    """Return row (2, 6) times velocities v (n, 6) of its bodies `sides` (2,), -1 for the inertial frame."""
     s = 0.0
     for side in range(2):
         b = sides[side]
@@ -135,9 +139,10 @@ def rate(sides, row, v):
 
 @jit
 def least_rate(sign, sides, row, v_start, v_free):
-    """Least rate of sign row (2, 6) if either side moves freely or is held from that.
+    """Return the smallest rate of sign * row (2, 6) when each side moves with v_start or with v_free.
 
-    In free fall a stack closes nowhere, yet each of its contacts bears: the side below may be held.
+    A predicted gap must use this rate: in free fall no contact of a stack closes, although each of them will
+    carry a load, since the body below may be supported.
     """
     u = 0.0
     for side in range(2):
@@ -153,7 +158,7 @@ def least_rate(sign, sides, row, v_start, v_free):
 
 @jit
 def add_impulse(bodies, rows, r, side, b, first, end, v):
-    """v (n, 6) <- v + M⁻¹ H r of body b, the given side of rows `first` to `end`."""
+    """v (n, 6) <- v + M⁻¹ H r for body b, which is `side` of the rows from `first` to `end` - 1."""
     p0 = p1 = p2 = p3 = p4 = p5 = 0.0
     for j in range(first, end):
         p0 += rows[j, side, 0] * r[j]
@@ -174,17 +179,17 @@ def add_impulse(bodies, rows, r, side, b, first, end, v):
 
 @jit
 def arrive(bodies, blocks, r, free, span, q_end, v_end):
-    """(u, `Energies`); q_end, v_end <- the end of the step.   free: `FreeMotion`; span: `Span`.
+    """q_end, v_end <- poses and velocities at the end of the step. Return (u, `Energies`).
 
-    Impulses act at the middle, on v_start (after the first part of the free motion); the second part, of
-    length θ h, follows. u (p,) velocities of the rows after them. Changes of kinetic energy are exactly
-    impulses times the mean of the velocities before and after them.
+    free: `FreeMotion`; span: `Span`. Impulses act at the middle of the step, on v_free; then follows the
+    second part of the free motion, of length θ h. u (p,): velocities of the rows after the impulses. The
+    change of kinetic energy equals the impulses times the mean of the velocities before and after them.
     """
+    # 1. v <- v_free + M⁻¹ H r, blocks in their order; u and the work of the impulses.
     n, rows, v = v_end.shape[0], blocks.rows, v_end
     for i in range(n):
         for k in range(6):
             v[i, k] = free.v_free[i, k]
-    # v <- v + M⁻¹ H r, blocks in their order
     for i in range(blocks.sides.shape[0]):
         for side in range(2):
             b = blocks.sides[i, side]
@@ -196,7 +201,9 @@ def arrive(bodies, blocks, r, free, span, q_end, v_end):
                 v[i, k] = 0.0
     u, _, lost, driven = block_work(bodies.row, blocks, r, free.v_start, v)
     damped, worked, driven = force_work(bodies.row, free.F, span.h, free.v_start, v, driven)
+    # 2. Second part of the free motion.
     move_half(bodies.row, bodies.J, bodies.J_inverse, free.q_m, v, span.reach, q_end, v)
+    # 3. Energies at both ends of the step.
     kinetic_before, weight_before = energies(bodies, free.q, free.v)
     kinetic, weight = energies(bodies, q_end, v)
     return u, Energies(kinetic_before, kinetic, weight_before, weight, lost, driven, damped, worked)
@@ -204,9 +211,11 @@ def arrive(bodies, blocks, r, free, span, q_end, v_end):
 
 @jit
 def block_work(row, blocks, r, v_before, v):
-    """(u, came, lost, driven): velocities (p,) of rows after and before impulses r (p,), and what these do,
-    themselves times the mean of both, as `Energies` has it."""
-    u, came, lost, driven = np.zeros(r.shape[0]), np.zeros(r.shape[0]), 0.0, 0.0
+    """Return (u, u_before, lost, driven) of impulses r (p,) that change velocities from v_before to v (n, 6).
+
+    u, u_before (p,): velocities of the rows; lost, driven: see `Energies`, impulses times the mean velocity.
+    """
+    u, u_before, lost, driven = np.zeros(r.shape[0]), np.zeros(r.shape[0]), 0.0, 0.0
     for i in range(blocks.sides.shape[0]):
         for j in range(blocks.offset[i], blocks.offset[i + 1]):
             for side in range(2):
@@ -217,17 +226,19 @@ def block_work(row, blocks, r, v_before, v):
                         first += blocks.rows[j, side, k] * v_before[b, k]
                         last += blocks.rows[j, side, k] * v[b, k]
                     u[j] += last
-                    came[j] += first
+                    u_before[j] += first
                     lost -= 0.5 * r[j] * (first + last)
                     if row[b] < 0:
                         driven -= 0.5 * r[j] * (first + last)
-    return u, came, lost, driven
+    return u, u_before, lost, driven
 
 
 @jit
 def force_work(row, F, h, v_before, v, driven):
-    """(damped, worked, driven) of `Energies`, from forces F (3, n, 6), or (3, 0, 6) for none, in a time h;
-    driven: what there is of it."""
+    """Return (damped, worked, driven) of `Energies` for forces F (3, n, 6), or (3, 0, 6), during a time h.
+
+    driven: value that their part of this term is added to.
+    """
     damped, worked = 0.0, 0.0
     for i in range(F.shape[1]):
         for k in range(6):
@@ -235,14 +246,14 @@ def force_work(row, F, h, v_before, v, driven):
             damped -= F[1, i, k] * way
             if row[i] >= 0:
                 worked += F[2, i, k] * way
-            else:  # what drives a kinematic body works against springs and dampers at it
+            else:  # the drive of a kinematic body does work against its springs and dampers
                 driven -= (F[0, i, k] + F[1, i, k]) * way
     return damped, worked, driven
 
 
 @jit
 def energies(bodies, q, v):
-    """Kinetic energy and potential of gravity of the dynamic bodies [J]."""
+    """Return (kinetic energy, potential energy of gravity) of the dynamic bodies [J]."""
     kinetic, weight = 0.0, 0.0
     for i in range(bodies.row.shape[0]):
         if bodies.row[i] >= 0:

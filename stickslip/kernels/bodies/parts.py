@@ -1,7 +1,7 @@
-"""Parts of the end of a step of bodies, for threads: `motion.arrive` and `correction.sweep_back`.
+"""The end of a step of bodies in parts, for threads: `motion.arrive` and `correction.sweep_back`.
 
-Bodies, or contacts, from `first` to `end`; all contacts are Coulomb's in 3D. Every kernel works without the
-lock of the interpreter.
+Each call handles the bodies or contacts from `first` to `end` - 1. All contacts are 3D Coulomb contacts. All
+kernels release the global interpreter lock.
 """
 
 from typing import Any, NamedTuple
@@ -14,19 +14,19 @@ from stickslip.kernels.jit import jit, jit_without_lock
 
 
 class Domain(NamedTuple):
-    """Contacts of a domain, and what they move."""
+    """Contacts of a domain in a position correction."""
 
     pushing: Any
-    """Their `correction.Pushing`."""
+    """`correction.Pushing` of the contacts."""
     row: Any
-    """Of `BodyArrays` [-], shape (n,)."""
+    """Index among the dynamic bodies, see `BodyArrays` [-], shape (n,)."""
     shift: Any
-    """Δq of all bodies [m, rad], shape (n, 6)."""
+    """Shift Δq of all bodies [m, rad], shape (n, 6)."""
 
 
 @jit
 def bodies_of(bodies, first, end):
-    """`BodyArrays` of some bodies, but for the mass matrix."""
+    """Return the `BodyArrays` of a range of bodies; mass matrices are those of all bodies."""
     part = slice(first, end)
     return BodyArrays(
         bodies.row[part], bodies.mass[part], bodies.J[part], bodies.J_inverse[part], bodies.gravity,
@@ -36,8 +36,10 @@ def bodies_of(bodies, first, end):
 
 @jit_without_lock
 def depart(bodies, near, blocks, r, v_free, first, end, v):
-    """v (n, 6) <- velocities of some bodies after the impulses r.   near: `body_parts.Touching` of the rows
-    of the mass matrix; blocks: `Blocks`."""
+    """v (n, 6) <- velocities of a range of bodies after the impulses r.
+
+    near: `body_parts.Touching` of the rows of the mass matrix; blocks: `Blocks`.
+    """
     rows = blocks.rows
     for b in range(first, end):
         for k in range(6):
@@ -54,35 +56,40 @@ def depart(bodies, near, blocks, r, v_free, first, end, v):
 
 @jit_without_lock
 def work(row, blocks, r, v_start, v, first, end, u):
-    """(lost, driven) of `motion.block_work` over some contacts; u <- their velocities."""
+    """Return (lost, driven) of `motion.block_work` for a range of contacts; u <- their velocities."""
     part = slice(3 * first, 3 * end)
-    own = Blocks(blocks.sides[first:end], blocks.offset[: end - first + 1], blocks.rows[part])
-    found, _, lost, driven = block_work(row, own, r[part], v_start, v)
-    u[part] = found
+    contacts = Blocks(blocks.sides[first:end], blocks.offset[: end - first + 1], blocks.rows[part])
+    velocities, _, lost, driven = block_work(row, contacts, r[part], v_start, v)
+    u[part] = velocities
     return lost, driven
 
 
 @jit_without_lock
 def arrive(bodies, free, span, first, end, q_end, v):
-    """(kinetic and potential energy before, the same after, damped, worked, driven) of some bodies;
-    q_end, v <- the end of the step, v being that at its middle."""
-    part, own = slice(first, end), bodies_of(bodies, first, end)
-    damped, worked, driven = force_work(own.row, free.F[:, part], span.h, free.v_start[part], v[part], 0.0)
-    move_half(own.row, own.J, own.J_inverse, free.q_m[part], v[part], span.reach, q_end[part], v[part])
-    kinetic_before, weight_before = energies(own, free.q[part], free.v[part])
-    kinetic, weight = energies(own, q_end[part], v[part])
+    """q_end, v <- poses and velocities of a range of bodies at the end of the step; v is that at the middle.
+
+    Return (kinetic energy before, potential before, kinetic energy after, potential after, damped, worked,
+    driven).
+    """
+    part, subset = slice(first, end), bodies_of(bodies, first, end)
+    damped, worked, driven = force_work(subset.row, free.F[:, part], span.h, free.v_start[part], v[part], 0.0)
+    move_half(
+        subset.row, subset.J, subset.J_inverse, free.q_m[part], v[part], span.reach, q_end[part], v[part]
+    )
+    kinetic_before, weight_before = energies(subset, free.q[part], free.v[part])
+    kinetic, weight = energies(subset, q_end[part], v[part])
     return kinetic_before, weight_before, kinetic, weight, damped, worked, driven
 
 
 @jit_without_lock
 def push(held, backwards):
-    """`correction.push_once` over a held `Domain`."""
+    """Make a `correction.push_once` sweep over a held `Domain`."""
     domain = values_of(held)
     correction.push_once(domain.row, domain.pushing, domain.shift, backwards)
 
 
 @jit_without_lock
 def missing(held):
-    """`correction.missing` of a held `Domain`."""
+    """Return `correction.missing` of a held `Domain`."""
     domain = values_of(held)
     return correction.missing(domain.pushing, domain.shift)

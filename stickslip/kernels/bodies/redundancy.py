@@ -1,6 +1,6 @@
-"""Redundant joints between two bodies: their rows as one matrix, its rank, and rows of that rank.
+"""Redundant joints between two bodies: matrix of their rows, its rank, and consistent rows of this rank.
 
-`schemes/body_redundancy.py` says why, and what is done.
+`schemes/body_redundancy.py` describes the method.
 """
 
 import math
@@ -11,18 +11,21 @@ from stickslip.kernels.bodies.joint_geometry import HOLD
 from stickslip.kernels.jit import jit
 
 ROUNDING = 1e-9
-"""Largest singular value that does not count where joints are closed [-]."""
+"""Singular values up to this are zero if joints are closed [-] (heuristic)."""
 SWEEPS = 40
-"""Most sweeps of rotations; some six are needed."""
+"""Largest number of sweeps of rotations; about six are needed."""
 ORTHOGONAL, NOTHING = 1e-15, 1e-32
-"""Rows are turned whose angle has a larger cosine [-], and whose product is a larger share of all squares."""
+"""Two rows are orthogonal if the cosine of their angle is at most ORTHOGONAL [-], or if their product is at
+most NOTHING times the sum of all squares [-]."""
 
 
 @jit
 def left_vectors(A):
-    """(U (m, m), sigma (m,)): left singular vectors, in columns, and singular values of A (m, n), falling.
+    """Return (U (m, m), sigma (m,)): left singular vectors, in columns, and decreasing singular values of A
+    (m, n).
 
-    Rotations of pairs of rows until all are orthogonal (Hestenes 1958; Golub and Van Loan 2013, 8.6.3).
+    One-sided Jacobi method: pairs of rows are rotated until all rows are orthogonal (Hestenes 1958; Golub and
+    Van Loan 2013, 8.6.3).
     """
     m, n = A.shape
     B, U, least = A.copy(), np.eye(m), 0.0
@@ -54,7 +57,7 @@ def left_vectors(A):
                     U[k, p], U[k, q] = cosine * x - sine * y, sine * x + cosine * y
         if not turned:
             break
-    # 2. Norms of the rows, the largest first.
+    # 2. Singular values: norms of the rows, the largest first.
     sigma, order = np.empty(m), np.empty(m, np.int64)
     for p in range(m):
         square = 0.0
@@ -75,43 +78,44 @@ def left_vectors(A):
 
 @jit
 def pair_matrix(rows, held, turned, dynamic, length):
-    """A (k, 12): rows `held` (k,) of rows (n, 2, 6) in one unit, sides in the order of their bodies.
+    """Return the matrix A (k, 12) of the rows held (k,) of rows (n, 2, 6), sides in the order of bodies.
 
-    turned (k,): whether the first side of a row is the later body; dynamic (2,): which bodies are; length:
-    of the joints [m].
+    turned (k,): whether the first side of a row is the second body; dynamic (2,): whether each body is
+    dynamic; length: characteristic length that gives all entries the same unit [m].
     """
     A = np.zeros((held.shape[0], 12), rows.dtype)
     for i in range(held.shape[0]):
         for side in range(2):
             if dynamic[side]:
-                own = 1 - side if turned[i] else side
+                source = 1 - side if turned[i] else side
                 for k in range(6):
-                    x = rows[held[i], own, k]
+                    x = rows[held[i], source, k]
                     A[i, 6 * side + k] = x if k < 3 else x / length
     return A
 
 
 @jit
 def rank_of(sigma, opening, length):
-    """How many of these singular values (m,) count where joints are open by `opening` [m]."""
+    """Return the number of nonzero singular values sigma (m,) for joints whose error is `opening` [m]."""
     rank, least = 0, opening / length + ROUNDING
-    for one in sigma:
-        rank += 1 if one > least else 0
+    for value in sigma:
+        rank += 1 if value > least else 0
     return rank
 
 
 @jit
 def held_rows(linkage, sides, joint, part, size, pair):
-    """(held, turned (k,), first and second body (2,), mean length [m]) of the joints that hold two bodies.
+    """Return (held (k,), turned (k,), bodies (2,), mean length [m]) of the joints between a pair of bodies.
 
-    linkage: `Linkage`; sides (m, 2), joint, part, size (m,): of blocks, as `JointRowArrays` has them.
+    held, turned: see `pair_matrix`; linkage: `Linkage`; sides (m, 2), joint, part, size (m,): blocks, see
+    `JointRowArrays`; pair: number of the pair.
     """
     first, end = linkage.pair_start[pair], linkage.pair_start[pair + 1]
     held, turned = np.empty(6 * (end - first), np.int64), np.zeros(6 * (end - first), np.bool_)
-    bodies, total, count, at, one = np.empty(2, np.int64), 0.0, 0, 0, first
+    bodies, total, count, at, next_joint = np.empty(2, np.int64), 0.0, 0, 0, first
     for i in range(size.shape[0]):
-        if one < end and part[i] == HOLD and joint[i] == linkage.paired[one]:
-            one += 1
+        if next_joint < end and part[i] == HOLD and joint[i] == linkage.paired[next_joint]:
+            next_joint += 1
             for k in range(size[i]):
                 held[count], turned[count] = at + k, sides[i, 0] > sides[i, 1]
                 total += linkage.length[joint[i]]
@@ -124,9 +128,9 @@ def held_rows(linkage, sides, joint, part, size, pair):
 
 @jit
 def project_redundant_rows(linkage, blocks, row, rows, bias, error):
-    """rows (n, 2, 6), bias (n,) <- those of redundant joints by consistent ones of lower rank.
+    """rows (n, 2, 6), bias (n,) <- with those of redundant joints replaced by consistent ones of lower rank.
 
-    row: of `BodyArrays`; error (n,): how far rows are open; all in one unit.
+    row: see `BodyArrays`; error (n,): errors of the rows; all rows have the same unit.
     """
     for pair in range(linkage.pair_start.shape[0] - 1):
         # 1. The rows of the joints between two bodies as one matrix A.
@@ -138,26 +142,26 @@ def project_redundant_rows(linkage, blocks, row, rows, bias, error):
             dynamic[side] = bodies[side] >= 0 and row[bodies[side]] >= 0
         for i in range(m):
             opening = max(opening, abs(error[held[i]]))
-        # 2. Its rank up to the opening of the joints.
+        # 2. Its rank up to the errors of the joints.
         U, sigma = left_vectors(pair_matrix(rows, held, turned, dynamic, length))
         rank = rank_of(sigma, opening, length)
-        # 3. Rows and right sides projected on the range of A, by P = U U'.
-        own, given = np.empty((m, 2, 6)), np.empty(m)
+        # 3. Projection of rows and right-hand sides onto the range of A, by P = U U'.
+        sorted_rows, sorted_bias = np.empty((m, 2, 6)), np.empty(m)
         for i in range(m):
-            given[i] = bias[held[i]]
+            sorted_bias[i] = bias[held[i]]
             for side in range(2):
                 for k in range(6):
-                    own[i, side, k] = rows[held[i], 1 - side if turned[i] else side, k]
+                    sorted_rows[i, side, k] = rows[held[i], 1 - side if turned[i] else side, k]
         for i in range(m):
             right, line = 0.0, np.zeros((2, 6))
             for j in range(m):
                 P = 0.0
                 for k in range(rank):
                     P += U[i, k] * U[j, k]
-                right += P * given[j]
+                right += P * sorted_bias[j]
                 for side in range(2):
                     for k in range(6):
-                        line[side, k] += P * own[j, side, k]
+                        line[side, k] += P * sorted_rows[j, side, k]
             bias[held[i]] = right
             for side in range(2):
                 for k in range(6):

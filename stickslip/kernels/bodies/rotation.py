@@ -1,15 +1,16 @@
-"""Rotations of rigid bodies: unit quaternions (scalar first), Cayley's map, and free rotation.
+"""Rotations of rigid bodies: unit quaternions (scalar first), the Cayley map, and free rotation.
 
 Free rotation is the implicit midpoint rule in body momentum Π = J Ω,
 
     Π⁺ - Π = h Π̄ × ω̄,   Π̄ = (Π + Π⁺) / 2,   ω̄ = J⁻¹ Π̄,
 
-which says Π⁺ = Q' Π with Q = cay(h ω̄) (Austin, Krishnaprasad & Wang 1993): |Π| and the energy, both
-quadratic, are kept, and so is the spatial momentum R Π when the body turns by R⁺ = R Q.
+which is equivalent to Π⁺ = Q' Π with Q = cay(h ω̄) (Austin, Krishnaprasad & Wang 1993). It conserves |Π| and
+the energy, both quadratic, and the spatial momentum R Π if the body rotates by R⁺ = R Q.
 
-Numbers may be complex: at x + i ε d a function has its derivative along d in its imaginary part, over ε, to
-rounding (Squire & Trapp 1998). So kernels of geometry decide by sizes and real parts alone.
-`entries`, `product`, `cross` and `turned` take arrays too where Python calls them (`stickslip/rotations.py`).
+Numbers may be complex: the imaginary part of a function at x + i ε d, over ε, is its derivative along d to
+rounding (Squire & Trapp 1998). Therefore kernels of geometry branch on magnitudes and real parts only.
+`entries`, `product`, `cross` and `turned` accept arrays as well when called from Python
+(`stickslip/rotations.py`).
 """
 
 import numpy as np
@@ -17,13 +18,14 @@ import numpy as np
 from stickslip.kernels.jit import jit
 
 MOST_NEWTON = 40
-"""Most Newton iterations of a free rotation; where h |Ω| is not far above 1 four or five are enough."""
+"""Largest number of Newton iterations of a free rotation; up to h |Ω| of about 1 four or five are enough."""
 ROUNDING = 2.0**-52
+"""Machine precision [-]."""
 
 
 @jit
 def entries(p0, p1, p2, p3):
-    """The nine entries of the rotation matrix of a unit quaternion, row by row."""
+    """Return the nine entries of the rotation matrix of a unit quaternion, row by row."""
     return (
         1.0 - 2.0 * (p2 * p2 + p3 * p3),
         2.0 * (p1 * p2 - p0 * p3),
@@ -39,7 +41,7 @@ def entries(p0, p1, p2, p3):
 
 @jit
 def matrix(p0, p1, p2, p3, R):
-    """R <- rotation matrix of a unit quaternion.   R (3, 3)."""
+    """R (3, 3) <- rotation matrix of a unit quaternion."""
     (
         R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2],
     ) = entries(p0, p1, p2, p3)  # fmt: skip
@@ -47,7 +49,7 @@ def matrix(p0, p1, p2, p3, R):
 
 @jit
 def product(p0, p1, p2, p3, q0, q1, q2, q3):
-    """p ∘ q of quaternions."""
+    """Return the product p ∘ q of quaternions."""
     return (
         p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
         p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
@@ -58,15 +60,15 @@ def product(p0, p1, p2, p3, q0, q1, q2, q3):
 
 @jit
 def cross(a0, a1, a2, b0, b1, b2):
-    """a × b."""
+    """Return a × b."""
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
 @jit
 def turned(p0, p1, p2, p3, x, y, z):
-    """R a of a unit quaternion and a = (x, y, z): a + 2 w × (w × a + p0 a) with w = (p1, p2, p3).
+    """Return R a for a unit quaternion and a = (x, y, z): a + 2 w × (w × a + p0 a) with w = (p1, p2, p3).
 
-    R' a is that of the conjugate, (p0, -p1, -p2, -p3).
+    The conjugate (p0, -p1, -p2, -p3) gives R' a.
     """
     a, b, c = p2 * z - p3 * y + p0 * x, p3 * x - p1 * z + p0 * y, p1 * y - p2 * x + p0 * z
     return (x + 2.0 * (p2 * c - p3 * b), y + 2.0 * (p3 * a - p1 * c), z + 2.0 * (p1 * b - p2 * a))
@@ -101,8 +103,10 @@ def turn_slope(p0, p1, p2, p3, a, out):
 
 @jit
 def turn(q, v, h, out):
-    """out <- q moved by h v: x + h ẋ, and p ∘ (1, h Ω / 2) with length one, which turns by Cayley's map of
-    h Ω.   q, out (7,), v (6,)."""
+    """out (7,) <- pose q (7,) moved by h v (6,): x + h ẋ, and p ∘ (1, h Ω / 2) normalised.
+
+    The rotation is the Cayley map of h Ω.
+    """
     for k in range(3):
         out[k] = q[k] + h * v[k]
     half = 0.5 * h
@@ -113,7 +117,7 @@ def turn(q, v, h, out):
 
 @jit
 def times(A, x, y, z):
-    """A times a vector.   A (3, 3)."""
+    """Return A times a vector.   A (3, 3)."""
     return (
         A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
         A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
@@ -123,7 +127,7 @@ def times(A, x, y, z):
 
 @jit
 def times_back(A, x, y, z):
-    """A' times a vector.   A (3, 3)."""
+    """Return A' times a vector.   A (3, 3)."""
     return (
         A[0, 0] * x + A[1, 0] * y + A[2, 0] * z,
         A[0, 1] * x + A[1, 1] * y + A[2, 1] * z,
@@ -132,11 +136,11 @@ def times_back(A, x, y, z):
 
 
 @jit
-def solve3(one, two, three, right):
-    """Solution of three equations by Cramer's rule; rows and right-hand side are three numbers each."""
-    a, b, c = one
-    d, e, f = two
-    g, h, i = three
+def solve3(row0, row1, row2, right):
+    """Solve three linear equations by Cramer's rule; rows and right-hand side are three numbers each."""
+    a, b, c = row0
+    d, e, f = row1
+    g, h, i = row2
     x, y, z = right
     A, B, C = e * i - f * h, f * g - d * i, d * h - e * g
     det = a * A + b * B + c * C
@@ -149,12 +153,13 @@ def solve3(one, two, three, right):
 
 @jit
 def spin_freely(J, J_inverse, O0, O1, O2, h):
-    """Ω after a time h of free rotation.   J, J_inverse (3, 3)."""
+    """Return Ω after free rotation for a time h.   J, J_inverse (3, 3); O0, O1, O2: Ω at the start."""
     P0, P1, P2 = times(J, O0, O1, O2)
     size = abs(P0) + abs(P1) + abs(P2)
     m0, m1, m2 = P0, P1, P2  # Π̄
     w0, w1, w2 = O0, O1, O2
-    # Newton on Π̄ - Π - (h/2) Π̄ × J⁻¹ Π̄ = 0, until its residual is rounding or stops falling
+    # 1. Newton's method on Π̄ - Π - (h/2) Π̄ × J⁻¹ Π̄ = 0, until the residual is rounding or stops
+    # decreasing.
     half, last, refined, K = 0.5 * h, np.inf, False, J_inverse
     for _ in range(MOST_NEWTON):
         f0 = m0 - P0 - half * (m1 * w2 - m2 * w1)
@@ -162,7 +167,7 @@ def spin_freely(J, J_inverse, O0, O1, O2, h):
         f2 = m2 - P2 - half * (m0 * w1 - m1 * w0)
         error = abs(f0) + abs(f1) + abs(f2)
         if not error > ROUNDING * size or (error < 1e-13 * size and error >= last):
-            # imaginary parts, which are derivatives, follow the real ones by a step
+            # Imaginary parts, which are derivatives, converge one step later than real parts.
             if refined or (f0.imag == 0.0 and f1.imag == 0.0 and f2.imag == 0.0):
                 break
             refined = True
@@ -187,11 +192,11 @@ def spin_freely(J, J_inverse, O0, O1, O2, h):
         )
         m0, m1, m2 = m0 - d0, m1 - d1, m2 - d2
         w0, w1, w2 = times(J_inverse, m0, m1, m2)
-    # Π⁺ = Q' Π with ξ = h ω̄ / 2: the rotation of Π by the quaternion (1, -ξ), which keeps |Π|
+    # 2. Π⁺ = Q' Π: the rotation of Π by the quaternion (1, -ξ), ξ = h ω̄ / 2, which conserves |Π|.
     a, b, c = half * w0, half * w1, half * w2
     c0, c1, c2 = P1 * c - P2 * b, P2 * a - P0 * c, P0 * b - P1 * a  # Π × ξ
     g = 2.0 / (1.0 + (a * a + b * b + c * c))
-    # the change alone goes through J⁻¹: J⁻¹ (J Ω) would lose the same rounding in every step
+    # 3. Ω⁺ = Ω + J⁻¹ (Π⁺ - Π): J⁻¹ Π⁺ would have the rounding error of J⁻¹ (J Ω), the same in every step.
     d0, d1, d2 = times(
         J_inverse, g * (c0 + (c1 * c - c2 * b)), g * (c1 + (c2 * a - c0 * c)), g * (c2 + (c0 * b - c1 * a))
     )

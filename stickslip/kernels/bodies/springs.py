@@ -1,8 +1,8 @@
-"""Springs and dampers between bodies, and constant forces on them, all in one call.
+"""Springs and dampers between bodies, and constant forces on bodies.
 
-A body moves by (x, p), (ẋ, Ω): R takes its axes to inertial ones, P = x + a with a = R c is its point, and
-Ṗ = ẋ + ω × a with ω = R Ω. A force f at P gives the force f and the body-frame moment R'(a × f). q, v and
-forces may be complex (`rotation.py`).
+A body has the pose (x, p) and the velocity (ẋ, Ω). R maps body axes to inertial axes, P = x + a with a = R c
+is a point of the body, and Ṗ = ẋ + ω × a with ω = R Ω. A force f at P has the resultant f and the body-frame
+moment R'(a × f). q, v and forces may be complex (`rotation.py`).
 """
 
 import math
@@ -14,27 +14,28 @@ from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
 ARM, PLACE, SPEED, SPIN = 0, 1, 2, 3
-"""Rows of a side: a, P, Ṗ, ω, all inertial, each of shape (3,)."""
+"""Rows of the work array of a side: a, P, Ṗ, ω in the inertial frame, each of shape (3,)."""
 
-GIVEN = 0.1
-"""Share of the kinetic energies of a step that dampers may give in it: an impact may turn the motion."""
-OFF = 0.5
-"""Share of the energies at its ends by which a step may miss their balance."""
+GAINED = 0.1
+"""Largest energy that dampers may add in a step, over its kinetic energies: an impact may reverse the motion
+[-] (heuristic)."""
+IMBALANCE = 0.5
+"""Largest error of the energy balance of a step, over the energies at its ends [-] (heuristic)."""
 STIFF = 1.0
-"""Springs with h² k / m and dampers with h c / m below this are never to blame."""
+"""Smallest h² k / m of springs and h c / m of dampers that may be too stiff for a step [-]."""
 STIFF_DAMPERS, STIFF_SPRINGS = 1, 2
-"""What is too stiff for a step."""
+"""Results of `too_stiff`."""
 
 
 @jit
 def turn(p, a, back, out):
-    """out = R a, or R' a with back = -1."""
+    """out (3,) <- R a, or R' a with back = -1."""
     out[0], out[1], out[2] = turned(p[0], back * p[1], back * p[2], back * p[3], a[0], a[1], a[2])
 
 
 @jit
 def add_cross(a, b, out):
-    """out += a × b."""
+    """out (3,) <- out + a × b."""
     out[0] += a[1] * b[2] - a[2] * b[1]
     out[1] += a[2] * b[0] - a[0] * b[2]
     out[2] += a[0] * b[1] - a[1] * b[0]
@@ -42,7 +43,7 @@ def add_cross(a, b, out):
 
 @jit
 def follow(body, point, q, v, side):
-    """Where the point of a body is and how it moves; body -1 is the inertial frame."""
+    """side (4, 3) <- a, P, Ṗ, ω of a point of a body; body -1 is the inertial frame."""
     if body < 0:
         for k in range(3):
             side[PLACE, k] = point[k]
@@ -59,7 +60,10 @@ def follow(body, point, q, v, side):
 
 @jit
 def add_wrench(body, arm, f, moment, sign, q, F):
-    """F[body] += ±(f at `arm` from the centre of mass, and a moment, both inertial)."""
+    """F[body] <- F[body] + sign times the wrench of an inertial force f at `arm`, and an inertial moment.
+
+    arm (3,): vector from the centre of mass, inertial frame.
+    """
     if body < 0:
         return
     total, local = np.empty(3, q.dtype), np.empty(3, q.dtype)
@@ -74,9 +78,10 @@ def add_wrench(body, arm, f, moment, sign, q, F):
 
 @jit
 def add_springs(springs, q, v, F_spring, F_damping):
-    """f = -(k (l - l0) + c l̇) along the line from the second point to the first; none at l = 0 if l0 > 0.
+    """F_spring, F_damping (n, 6) <- those + forces f = -(k (l - l0) + c l̇) of all springs.
 
-    springs: `SpringArrays`. Returns the first whose force is not finite, -1 if there is none.
+    f acts along the line from the second point to the first; it is 0 at l = 0 if l0 > 0. springs:
+    `SpringArrays`. Return the first spring whose force is not finite, or -1.
     """
     body, point, length = springs.body, springs.point, springs.length
     first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
@@ -93,7 +98,7 @@ def add_springs(springs, q, v, F_spring, F_damping):
             product += gap * (first[SPEED, k] - second[SPEED, k])
         stretched = np.sqrt(square)
         scale = -springs.stiffness[s]
-        if length[s] > 0.0:  # without a length of its own the spring is linear, also at l = 0
+        if length[s] > 0.0:  # a spring of zero rest length is linear, also at l = 0
             scale *= 1.0 - length[s] / stretched if stretched.real > 0.0 else 0.0
         drag = -springs.damping[s] * product / square if square.real > 0.0 else 0.0
         if not math.isfinite(abs(scale * stretched) + abs(drag * stretched)):
@@ -109,10 +114,11 @@ def add_springs(springs, q, v, F_spring, F_damping):
 
 @jit
 def add_dampers(dampers, q, v, F):
-    """f = -linear (Ṗ₁ - Ṗ₂) at P, the point of the first body, where Ṗ₂ is that of the second body at the
-    same place: so that momentum is kept; moment = -angular (ω₁ - ω₂).
+    """F (n, 6) <- F + forces -linear (Ṗ₁ - Ṗ₂) and moments -angular (ω₁ - ω₂) of all dampers.
 
-    dampers: `DamperArrays`. Returns the first whose force is not finite, -1 if there is none.
+    Ṗ₂ is the velocity of the second body at P₁, the point of the first body, so that both forces act at one
+    point and momentum is conserved. dampers: `DamperArrays`. Return the first damper whose force is not
+    finite, or -1.
     """
     body, point = dampers.body, dampers.point
     first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
@@ -138,7 +144,7 @@ def add_dampers(dampers, q, v, F):
 
 @jit
 def add_pushes(pushes, q, F):
-    """F (n, 6) += constant forces at points of bodies, and moments, both inertial.   pushes: `PushArrays`."""
+    """F (n, 6) <- F + constant inertial forces at points of bodies, and moments.   pushes: `PushArrays`."""
     arm = np.empty(3)
     for i in range(pushes.body.shape[0]):
         b, wrench = pushes.body[i], pushes.wrench[i]
@@ -148,20 +154,22 @@ def add_pushes(pushes, q, F):
 
 @jit
 def add_forces(forces, linkage, q, v, F):
-    """F (3, n, 6) += all of `ForceArrays` and of the efforts of a `Linkage`, if one is given: springs, what
-    takes energy, the others; whether all are finite."""
-    good = add_springs(forces.springs, q, v, F[0], F[1]) < 0
-    good = add_dampers(forces.dampers, q, v, F[1]) < 0 and good
+    """F (3, n, 6) <- F + forces of springs, of dampers, and others. Return whether all are finite.
+
+    forces: `ForceArrays`; linkage: `Linkage`, for its efforts, or None.
+    """
+    finite = add_springs(forces.springs, q, v, F[0], F[1]) < 0
+    finite = add_dampers(forces.dampers, q, v, F[1]) < 0 and finite
     if linkage is not None:
         efforts = linkage.efforts
         add_efforts(linkage.joints, efforts.joint, efforts.column, efforts.effort, q, F[2])
     add_pushes(forces.pushes, q, F[2])
-    return good
+    return finite
 
 
 @jit
 def spring_potential(springs, q):
-    """Of all springs [J].   springs: `SpringArrays`; q (7 n,)."""
+    """Return the potential energy of all springs [J].   springs: `SpringArrays`; q (7 n,)."""
     total, first, second, v = 0.0, np.empty((4, 3)), np.empty((4, 3)), np.zeros(q.shape[0])
     for s in range(springs.stiffness.shape[0]):
         follow(springs.body[s, 0], springs.point[s, 0], q, v, first)
@@ -177,16 +185,16 @@ def spring_potential(springs, q):
 
 @jit
 def too_stiff(h, spring_rate, damper_rate, energy, springs, balance):
-    """What is too stiff for a step, 0 if nothing is.
+    """Return STIFF_DAMPERS or STIFF_SPRINGS if these are too stiff for a step, else 0.
 
-    spring_rate, damper_rate: k/m [1/s²] and c/m [1/s] of the stiffest; energy: `Energies`;
-    springs: their potential at both ends of the step together [J]; balance: what its account misses [J].
+    spring_rate, damper_rate: largest k/m [1/s²] and c/m [1/s]; energy: `Energies`; springs: sum of their
+    potential energies at both ends of the step [J]; balance: error of the energy balance [J].
     """
     kinetic, total = energy.kinetic + energy.kinetic_before, 0.0
     for part in energy:
         total += abs(part)
-    if h * damper_rate > STIFF and energy.damped < -GIVEN * kinetic:
+    if h * damper_rate > STIFF and energy.damped < -GAINED * kinetic:
         return STIFF_DAMPERS
-    if h * h * spring_rate > STIFF and abs(balance) > OFF * (kinetic + springs) + 1e-9 * total:
+    if h * h * spring_rate > STIFF and abs(balance) > IMBALANCE * (kinetic + springs) + 1e-9 * total:
         return STIFF_SPRINGS
     return 0

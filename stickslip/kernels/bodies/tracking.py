@@ -1,9 +1,9 @@
-"""Contacts of one step matched with those of the last: slots that last, and impulses to start from.
+"""Matching of the contacts of a step with those of the previous one: persistent slots, and initial impulses.
 
-The contacts of two shapes are matched by the nearest point, in the frame of that one of the two bodies in
-which the points have moved less (the corners of a sliding box rest in the frame of the box). The nearest pair
-of points goes first, then the nearest of the others, and so on; ties go to the smaller slot, then to the
-contact that comes first. Points farther apart than `FAR` of the size of all these points do not match.
+Contacts of two shapes are matched by nearest points, in the frame of the body in which the points have moved
+less (the corners of a sliding box are at rest in the frame of the box). The nearest pair of points is matched
+first, then the nearest of the others, and so on; ties go to the smaller slot, then to the first contact.
+Points farther apart than `FAR` times the size of all these points do not match.
 """
 
 import math
@@ -14,12 +14,13 @@ from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
 FAR = 0.25
-"""Largest distance of two points that match, over the diagonal of the box around all points of the pair."""
+"""Largest distance of two matched points over the diagonal of the bounding box of all points of the pair [-]
+(heuristic)."""
 
 
 @jit
 def local_points(q, body, point, local):
-    """local (nc, 2, 3) <- point (nc, 3) in the frames of the two bodies (nc, 2)."""
+    """local (nc, 2, 3) <- points (nc, 3) in the frames of their two bodies (nc, 2)."""
     for c in range(point.shape[0]):
         for side in range(2):
             b = body[c, side]
@@ -30,13 +31,14 @@ def local_points(q, body, point, local):
 
 
 @jit
-def measure(new, first, last, old, first_old, last_old, away):
-    """(the body in whose frame new points are nearer to old ones, square of the size of all points there).
+def measure(new, first, last, old, first_old, last_old, dist2):
+    """Return (side, squared size): the side in whose frame new points are nearer to old ones, and the square
+    of the size of all points in that frame.
 
-    away (2, slots, slots) <- squared distances in the frame of either body, old by new.
-    new (nc, 2, 3), old (m, 2, 3): points, of which those from first to last count.
+    dist2 (2, slots, slots) <- squared distances in both frames, old by new. new (nc, 2, 3), old (m, 2, 3):
+    points; those from `first` to `last` - 1, and from `first_old` to `last_old` - 1, are matched.
     """
-    calm, least, size = 0, np.inf, 0.0
+    nearer, least, size = 0, np.inf, 0.0
     for side in range(2):
         moved = 0.0
         for c in range(first, last):
@@ -45,26 +47,27 @@ def measure(new, first, last, old, first_old, last_old, away):
                 x, y = new[c, side, 0] - old[o, side, 0], new[c, side, 1] - old[o, side, 1]
                 z = new[c, side, 2] - old[o, side, 2]
                 squared = x * x + y * y + z * z
-                away[side, o - first_old, c - first] = squared
+                dist2[side, o - first_old, c - first] = squared
                 nearest = min(nearest, squared)
             moved += math.sqrt(nearest)
         if moved < least:
-            calm, least = side, moved
+            nearer, least = side, moved
     for d in range(3):
-        low, high = new[first, calm, d], new[first, calm, d]
+        low, high = new[first, nearer, d], new[first, nearer, d]
         for c in range(first, last):
-            low, high = min(low, new[c, calm, d]), max(high, new[c, calm, d])
+            low, high = min(low, new[c, nearer, d]), max(high, new[c, nearer, d])
         for o in range(first_old, last_old):
-            low, high = min(low, old[o, calm, d]), max(high, old[o, calm, d])
+            low, high = min(low, old[o, nearer, d]), max(high, old[o, nearer, d])
         size += (high - low) * (high - low)
-    return calm, size
+    return nearer, size
 
 
 @jit
-def match(away, k, k_old, far, partner, used):
-    """partner[:k] <- number of the old contact that each new one continues, -1 for none.
+def match(dist2, k, k_old, far, partner, used):
+    """partner[:k] <- number of the old contact that matches each new one, -1 for none.
 
-    away (slots, slots): squared distances, of k_old old points by k new ones; far: the largest that matches.
+    dist2 (slots, slots): squared distances, k_old old points by k new ones; far: largest squared distance of
+    a match.
     """
     partner[:k] = -1
     used[:k_old] = False
@@ -73,8 +76,8 @@ def match(away, k, k_old, far, partner, used):
         for o in range(k_old):
             if not used[o]:
                 for c in range(k):
-                    if away[o, c] < best and away[o, c] <= far and partner[c] < 0:
-                        best, c_best, o_best = away[o, c], c, o
+                    if dist2[o, c] < best and dist2[o, c] <= far and partner[c] < 0:
+                        best, c_best, o_best = dist2[o, c], c, o
         if c_best < 0:
             return
         partner[c_best], used[o_best] = o_best, True
@@ -82,10 +85,10 @@ def match(away, k, k_old, far, partner, used):
 
 @jit
 def turn(frame, old_frame, r, guess):
-    """guess (6,) <- r (6,) from the old frame in the new one: n, t1, t2 in their rows.
+    """guess (6,) <- impulses r (6,) of the old frame, transformed to the new frame; rows n, t1, t2.
 
-    The pairs (t1, t2) are turned into each other by the least rotation, which is in the plane the one
-    nearest to the matrix of their products; so the length of sliding and rolling impulses stays.
+    The tangential components are rotated by the rotation in the plane nearest to the matrix of the products
+    of old and new tangents, which preserves the length of sliding and rolling impulses.
     """
     cosine, sine = 0.0, 0.0
     for d in range(3):
@@ -101,7 +104,7 @@ def turn(frame, old_frame, r, guess):
 
 @jit
 def number(partner, k, old_ids, first_old, used, name):
-    """name[:k] <- slots: of the partner, else the smallest that is not in use.   used (slots,): workspace."""
+    """name[:k] <- slots: that of the partner, else the smallest free one.   used (slots,): work array."""
     used[:] = False
     for c in range(k):
         name[c] = -1
@@ -119,15 +122,17 @@ def number(partner, k, old_ids, first_old, used, name):
 
 @jit
 def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
-    """Whether the order has changed: contact `order[c]` has id new_ids[c] and starts from guess[c].
+    """order, new_ids (nc,), guess (nc, 6) <- contacts in their new order, their identifiers and initial
+    impulses.
 
-    ids (nc,) increasing; last_ones: `LastContacts`.   order, new_ids (nc,); guess (nc, 6), 0s.
+    Return whether the order has changed. ids (nc,): increasing; last_ones: `LastContacts`; guess: 0 on entry.
     """
     old_ids, old_local, old_frame, old_r = last_ones.id, last_ones.local, last_ones.frame, last_ones.r
     partner, name, used = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.bool_)
-    away = np.empty((2, slots, slots))
+    dist2 = np.empty((2, slots, slots))
     nc, m, first, first_old, changed = ids.shape[0], old_ids.shape[0], 0, 0, False
     while first < nc:
+        # 1. Contacts of the same pair of shapes, new and old.
         pair = ids[first] // slots
         last = first + 1
         while last < nc and last - first < slots and ids[last] // slots == pair:
@@ -137,16 +142,18 @@ def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
         last_old = first_old
         while last_old < m and last_old - first_old < slots and old_ids[last_old] < (pair + 1) * slots:
             last_old += 1
-        if last - first == 1 and last_old - first_old <= 1:  # the only one then and now
+        # 2. A single contact, new and old, keeps its slot.
+        if last - first == 1 and last_old - first_old <= 1:
             order[first], new_ids[first] = first, pair * slots
             if last_old > first_old:
                 new_ids[first] += np.int64(old_ids[first_old]) % slots
                 turn(frame[first], old_frame[first_old], old_r[first_old], guess[first])
             first, first_old = last, last_old
             continue
+        # 3. Otherwise contacts are matched, and sorted by slot.
         k, k_old = last - first, last_old - first_old
-        side, size = measure(local, first, last, old_local, first_old, last_old, away)
-        match(away[side], k, k_old, FAR * FAR * size, partner, used)
+        side, size = measure(local, first, last, old_local, first_old, last_old, dist2)
+        match(dist2[side], k, k_old, FAR * FAR * size, partner, used)
         number(partner, k, old_ids, first_old, used, name)
         for place in range(first, last):
             least = first

@@ -1,1 +1,1 @@
-"""Derivatives of steps: kernels of steps along directions, laws to first order, and products with rows."""
+"""Derivatives of steps: kernels of steps along directions, linearised laws, and products with rows."""

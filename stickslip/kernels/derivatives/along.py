@@ -1,8 +1,9 @@
-"""Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
+"""Derivatives of the kernels of steps along many directions, with complex numbers
+(`kernels/bodies/rotation.py`).
 
-Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
-that of the kernels. Contacts: (kind, flip, body, frame), columns as `Forms` has them; where flip is 1
-the ball or point is of the second body, the plane of the first.
+The first axis of arrays is that of directions; it has length 1 for arrays without derivatives. The other axes
+are those of the kernels. Contacts: (kind, flip, body, frame), see `Forms`; if flip is 1, the ball or point
+belongs to the second body and the plane to the first.
 """
 
 import numpy as np
@@ -18,27 +19,30 @@ from stickslip.kernels.variational.momentum import momentum
 
 @jit
 def at(x, d):
-    """x along direction d."""
+    """Return x of direction d."""
     return x[d if x.shape[0] > 1 else 0]
 
 
 @jit
 def moved(q, v, h, out):
-    """out <- `move_along`."""
+    """out (k, n, 7) <- `move_along` of all directions."""
     for d in range(out.shape[0]):
         move_along(at(q, d), at(v, d), at(h, d), out[d])
 
 
 @jit
 def freely(row, J, J_inverse, q, v, h, q_end, v_end):
-    """q_end, v_end <- `move_half`."""
+    """q_end, v_end <- `move_half` of all directions."""
     for d in range(q_end.shape[0]):
         move_half(row, at(J, d), at(J_inverse, d), at(q, d), at(v, d), at(h, d), q_end[d], v_end[d])
 
 
 @jit
 def accelerated(bodies, gravity, v, F, h, v_free, f):
-    """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies: row, mass, J, J_inverse."""
+    """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies.
+
+    bodies: (row, mass, J, J_inverse).
+    """
     row, mass, J, J_inverse = bodies
     fall, push = np.empty(3, v_free.dtype), np.empty(6, v_free.dtype)
     for d in range(f.shape[0]):
@@ -63,7 +67,7 @@ def momenta(mass, J, v, h, out):
 
 @jit
 def displacements(q, small, out):
-    """out (k, n, 6) <- imaginary parts of q, over `small`, as displacements: δθ = 2 vec(p̄ ∘ δp) / |p|²."""
+    """out (k, n, 6) <- displacements δx, δθ = 2 vec(p̄ ∘ δp) / |p|² from imaginary parts of q over `small`."""
     for d in range(out.shape[0]):
         for i in range(out.shape[1]):
             p = q[d, i, 3:]
@@ -80,7 +84,7 @@ def displacements(q, small, out):
 
 @jit
 def add_lines(values, line, out):
-    """out (size, k) += values (k, m, w) at their lines (m, w), -1 for none."""
+    """out (size, k) <- out + values (k, m, w) at their rows line (m, w), -1 for none."""
     for i in range(line.shape[0]):
         for k in range(line.shape[1]):
             if line[i, k] >= 0:
@@ -90,10 +94,11 @@ def add_lines(values, line, out):
 
 @jit
 def entries(values, line, side, colours, colour, column, out):
-    """Number of entries of a matrix; out: value, line, column <- them: what is not 0 in values (k, m, w).
+    """out: value, row, column <- entries of a sparse matrix, those of values (k, m, w) that are not 0.
 
-    line (m, w): their lines, -1 for none; side (m, any): bodies that items depend on, of which one has the
-    colour, -1 for none; column (n + 1, k): of the numbers that were changed, by body, the last for no body.
+    Return their number. line (m, w): row of each value, -1 for none; side (m, any): bodies that each item
+    depends on, -1 for none, of which one has the `colour`; column (n + 1, k): columns of the perturbed
+    numbers of each body, the last row for those of no body.
     """
     value, at_line, at_column = out
     count, none = 0, column.shape[0] - 1
@@ -117,7 +122,7 @@ def entries(values, line, side, colours, colour, column, out):
 
 @jit
 def rates(rows, sides, v, out):
-    """out (k, p) <- rows (k, p, 2, 6) times the velocities (k, n, 6) of their sides (p, 2), -1 for none."""
+    """out (k, p) <- rows (k, p, 2, 6) times velocities v (k, n, 6) of their sides (p, 2), -1 for none."""
     for d in range(out.shape[0]):
         row, speed = at(rows, d), at(v, d)
         for j in range(out.shape[1]):
@@ -126,9 +131,12 @@ def rates(rows, sides, v, out):
 
 @jit
 def contacts(table, share, shaped, q, rows, gap):
-    """rows (k, nc, 6, 2, 6), gap (k, nc) <- of all contacts, rows as `rows_at`, at the surface of the first
-    body and this share of the gap beyond.   shaped: point, radius, normal, axis, round, of the ball first."""
-    kind, flip, body, given = table
+    """rows (k, nc, 6, 2, 6), gap (k, nc) <- `rows_at` and gaps of all contacts.
+
+    Rows are taken at the surface of the first body plus `share` of the gap. table: contacts, see above;
+    shaped: point, radius, normal, axis, round of `Forms`, those of the ball first.
+    """
+    kind, flip, body, frames = table
     point, radius, normal, axis, rounds = shaped
     frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
     balls = body.copy()
@@ -146,7 +154,7 @@ def contacts(table, share, shaped, q, rows, gap):
                     world_point(poses, pair[side], points[i, side], c[side])
                 for k in range(3):
                     for m in range(3):
-                        frame[k, m] = given[i, k, m]
+                        frame[k, m] = frames[i, k, m]
                 gap[d, i] = dot(frame[0], c[0]) - dot(frame[0], c[1])
             else:
                 sign = -1.0 if flip[i] else 1.0
@@ -160,9 +168,10 @@ def contacts(table, share, shaped, q, rows, gap):
 
 @jit
 def joints(table, joint, part, start, q, rows, value):
-    """rows (k, p, 2, 6), value (k, p) <- `block_rows` of blocks of joints: joint, part (m,), start (m + 1,).
+    """rows (k, p, 2, 6), value (k, p) <- `block_rows` of m blocks of joints; rows of the inertial frame are
+    0.
 
-    table: `JointArrays`. Rows of the inertial frame are 0.
+    table: `JointArrays`; joint, part (m,): of the blocks; start (m + 1,): their first rows.
     """
     place = scene(q)
     for d in range(value.shape[0]):

@@ -1,9 +1,9 @@
-"""Laws of contacts and stops to first order at a solution.
+"""Linearised laws of contacts and stops at a solution.
 
-Of every contact six equations  L_u d(s, u) + L_r dr + L_mu d(mu, mu_roll, mu_spin) = 0  in its gap s, its
-five tangential velocities and spins u, and its impulses r; of a stop and of dry friction one. Where a law has
-no derivative the side is taken that the larger of two small numbers speaks for, and the contact is marked.
-Equations are scaled so that L_u and L_r / w, with w the velocity of a unit impulse, are of order one.
+Each contact has six equations  L_u d(s, u) + L_r dr + L_mu d(mu, mu_roll, mu_spin) = 0  in its gap s, its
+five tangential and angular velocities u, and its impulses r. A stop and dry friction have one equation. At a
+kink, where a law has no derivative, the branch of the larger of two small numbers is used, and the contact is
+marked. Equations are scaled so that L_u and L_r / w, with w the velocity of a unit impulse, are of order one.
 """
 
 import math
@@ -15,61 +15,71 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.layout import IMPACT, PYRAMID
 
 OPEN, STICK, SLIP = 0, 1, 2
-"""What a contact or a group of its friction does."""
+"""States of a contact or a friction group."""
 GRAZES, YIELDS = 1, 2
-"""Marks: it touches without pressing, or is about to slip."""
+"""Marks of kinks: a contact touches without an impulse; friction is about to slip."""
 KINK = 1e-6
-"""Velocities, over those that move the contact, below which nothing is decided [-]."""
+"""A solution is at a kink if both velocities of a law, over the velocity scale, are below this [-]
+(heuristic)."""
 NEWTON = 100
+"""Largest number of Newton and bisection steps (heuristic)."""
 
 
 class Choice(NamedTuple):
-    """Which law: the contact model, its smoothing [J], 0 for none, and the time that makes gaps velocities
-    [s]."""
+    """Contact law."""
 
     model: int
+    """Contact model: CONE, PYRAMID or IMPACT."""
     kappa: float
+    """Smoothing; 0 for none [J]."""
     h: float
+    """Time that converts gaps to velocities [s]."""
 
 
 class Sizes(NamedTuple):
-    """Of components: velocity of a unit impulse, and velocity that small ones are measured by."""
+    """Scales of components."""
 
     w: Any
+    """Velocity of a unit impulse [1/kg, ...]."""
     scale: Any
+    """Velocity that small velocities are compared with [m/s, rad/s]."""
 
 
 class Slopes(NamedTuple):
-    """Laws to first order: by what they are about, by impulses and by coefficients or bounds of friction;
-    what they do, and marks where they have no derivative."""
+    """Linearised laws."""
 
     u: Any
+    """Derivatives with respect to gaps and velocities."""
     r: Any
+    """Derivatives with respect to impulses."""
     most: Any
+    """Derivatives with respect to coefficients or bounds of friction."""
     state: Any
+    """States: OPEN, STICK or SLIP."""
     mark: Any
+    """Marks of kinks; 0 for none."""
 
 
 @jit
 def normal_law(kappa, r, s, h, w, scale):
-    """(coefficient of ds, of dr, closed, mark) of 0 <= r ⟂ s >= 0, or of r s = kappa.
+    """Return (coefficient of ds, coefficient of dr, closed, mark) of 0 <= r ⟂ s >= 0, or of r s = kappa.
 
-    h: time that makes gaps velocities; scale: velocity that small ones are measured by.
+    h: see `Choice`; w, scale: see `Sizes`.
     """
     if kappa > 0.0:
         ratio = kappa / (r * r)
         size = 1.0 / (1.0 + ratio / (h * w))
         return size / h, ratio * size / h, True, 0
-    push, away = w * r, s / h
-    mark = GRAZES if max(push, away) <= KINK * scale else 0
-    if push > away:
+    push, opening = w * r, s / h
+    mark = GRAZES if max(push, opening) <= KINK * scale else 0
+    if push > opening:
         return 1.0 / h, 0.0, True, mark
     return 0.0, 1.0, False, mark
 
 
 @jit
 def unmoved(L_u, L_b, L_most):
-    """L_u, L_b (k, k), L_most (k,) <- db = 0."""
+    """L_u, L_b (k, k), L_most (k,) <- coefficients of db = 0."""
     for i in range(L_most.shape[0]):
         for j in range(L_most.shape[0]):
             L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
@@ -78,7 +88,10 @@ def unmoved(L_u, L_b, L_most):
 
 @jit
 def holds(most, force, speed, w, scale, L_u, L_b):
-    """(whether friction of this size holds what slides so fast, mark); then L_u, L_b (k, k) <- du = 0."""
+    """Return (whether friction sticks, mark); if it does, L_u, L_b (k, k) <- coefficients of du = 0.
+
+    most, force: largest and actual size of friction; speed: size of the slip velocity.
+    """
     spare = w * (most - force)
     mark = YIELDS if most > 0.0 and max(spare, speed) <= KINK * scale else 0
     if not (spare > speed and most > 0.0):
@@ -90,8 +103,10 @@ def holds(most, force, speed, w, scale, L_u, L_b):
 
 @jit
 def ball_law(kappa, most, b, u, w, scale, out):
-    """(state, mark); out: L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b
-    that opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
+    """out: L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction in a ball.
+
+    Return (state, mark). Friction b (k,) opposes u (k,), |b| <= most: (most, b) ∘ (η, u) = kappa (1, 0).
+    """
     L_u, L_b, L_most = out
     k = b.shape[0]
     speed = force = 0.0
@@ -112,15 +127,15 @@ def ball_law(kappa, most, b, u, w, scale, out):
     for i in range(k):
         L_most[i] = size * u[i] / eta * (1.0 + ratio / root)
         for j in range(k):
-            own = 1.0 if i == j else 0.0
-            L_u[i, j] = size * most / eta * (own - 2.0 * u[i] * u[j] / (eta * root))
-            L_b[i, j] = size * own
+            identity = 1.0 if i == j else 0.0
+            L_u[i, j] = size * most / eta * (identity - 2.0 * u[i] * u[j] / (eta * root))
+            L_b[i, j] = size * identity
     return SLIP, mark
 
 
 @jit
 def facet_law(kappa, most, b, u, w, scale, out):
-    """The same for facets ±t1, ±t2 in place of the ball: |b1| + |b2| <= most.   b, u (2,)."""
+    """out <- as `ball_law`, for facets ±t1, ±t2 instead of the ball: |b1| + |b2| <= most.   b, u (2,)."""
     L_u, L_b, L_most = out
     k = b.shape[0]
     mark = 0
@@ -141,7 +156,7 @@ def facet_law(kappa, most, b, u, w, scale, out):
     lag, share = fastest - abs(u[other]), w * abs(b[other])
     if max(lag, share) <= KINK * scale:
         mark = YIELDS
-    if share > lag:  # both facets of an edge: their velocities stay alike
+    if share > lag:  # both facets of an edge are active: their velocities remain equal
         a, c = math.copysign(1.0, u[first]), math.copysign(1.0, u[other])
         L_b[first, other] = a * c
         L_b[other, other] = 0.0
@@ -151,13 +166,13 @@ def facet_law(kappa, most, b, u, w, scale, out):
 
 @jit
 def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
-    """β_i (ψ + d_i·u) = kappa, ψ (most - Σ β_i) = kappa, b = Σ β_i d_i to first order."""
+    """L_u, L_b (k, k), L_most (k,) <- of β_i (ψ + d_i·u) = kappa, ψ (most - Σ β_i) = kappa, b = Σ β_i d_i."""
     k = u.shape[0]
     least = 0.0
     for i in range(k):
         least = max(least, abs(u[i]))
-    # Σ kappa / (ψ + d_i·u) + kappa / ψ - most falls from ∞ to below 0 on (least, ∞): by bisection in
-    # ψ - least, then Newton's steps, which rounding ends
+    # 1. ψ: the function Σ kappa / (ψ + d_i·u) + kappa / ψ - most decreases from ∞ to below 0 on (least, ∞).
+    # Its root is computed by Newton steps in ψ - least, safeguarded by bisection, up to rounding.
     low, high = 0.0, (2.0 * k + 1.0) * kappa / most
     x = high
     for _ in range(NEWTON):
@@ -187,7 +202,7 @@ def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
             total += g
             mean[i] += sign * g
             spread[i] += g
-    # dψ = -(dmost + Σ g_i d_i·du) / total, db = -Σ g_i d_i (dψ + d_i·du)
+    # 2. dψ = -(dmost + Σ g_i d_i·du) / total, db = -Σ g_i d_i (dψ + d_i·du).
     largest = 0.0
     for i in range(k):
         largest = max(largest, spread[i])
@@ -195,21 +210,25 @@ def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
     for i in range(k):
         L_most[i] = -size * mean[i] / total
         for j in range(k):
-            own = spread[i] if i == j else 0.0
-            L_u[i, j] = size * (own - mean[i] * mean[j] / total)
+            diagonal = spread[i] if i == j else 0.0
+            L_u[i, j] = size * (diagonal - mean[i] * mean[j] / total)
             L_b[i, j] = size if i == j else 0.0
 
 
 @jit
 def contact_laws(choice, law, r, s, u, sizes, out):
-    """out: `Slopes` u, r (nc, 6, 6), most (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion,
-    mark (nc,) <- laws of all contacts.   law (nc, 4), r, u, sizes (nc, 6), u[:, 0] unused, s (nc,)."""
+    """out, `Slopes` <- linearised laws of all contacts.
+
+    Shapes in `out`: u, r (nc, 6, 6), most (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion,
+    mark (nc,). choice: `Choice`; law (nc, 4); r, u (nc, 6), u[:, 0] unused; s (nc,); sizes: `Sizes` (nc, 6).
+    """
     kappa, w, scale, c = choice.kappa, sizes.w, sizes.scale, np.empty(2)
     for i in range(r.shape[0]):
         out.u[i], out.r[i], out.most[i], out.state[i] = 0.0, 0.0, 0.0, OPEN
         on, slack, closed, out.mark[i] = normal_law(kappa, r[i, 0], s[i], choice.h, w[i, 0], scale[i, 0])
         out.u[i, 0, 0], out.r[i, 0, 0] = on, slack
         out.state[i, 0] = STICK if closed else OPEN
+        # Friction, rolling and torsion.
         at = 1
         for g in range(3):
             size = 1 if g == 2 else 2
@@ -224,11 +243,11 @@ def contact_laws(choice, law, r, s, u, sizes, out):
             A, B = np.empty((size, size)), np.empty((size, size))
             to = (A, B, c[:size])
             if choice.model == PYRAMID and size == 2:
-                did, found = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
+                state, mark = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
             else:
-                did, found = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
-            out.state[i, 1 + g] = did
-            out.mark[i] |= found
+                state, mark = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
+            out.state[i, 1 + g] = state
+            out.mark[i] |= mark
             for k in range(size):
                 for m in range(size):
                     out.u[i, at + k, at + m], out.r[i, at + k, at + m] = A[k, m], B[k, m]
@@ -239,15 +258,18 @@ def contact_laws(choice, law, r, s, u, sizes, out):
 
 @jit
 def joint_laws(choice, dry, most, r, y, sizes, out):
-    """out: `Slopes`, all (k,) <- laws of stops, 0 <= r ⟂ y >= 0, and where `dry` of friction |r| <= most
-    against y; all (k,)."""
+    """out, `Slopes` <- linearised laws of stops, 0 <= r ⟂ y >= 0, and of friction |r| <= most against y where
+    `dry`.
+
+    All arrays have shape (k,).
+    """
     A, B, c = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
     for i in range(r.shape[0]):
         w, scale = sizes.w[i], sizes.scale[i]
         if dry[i]:
             b, rate = r[i : i + 1], y[i : i + 1]
-            did, found = ball_law(choice.kappa, most[i], b, rate, w, scale, (A, B, c))
-            out.u[i], out.r[i], out.most[i], out.state[i], out.mark[i] = A[0, 0], B[0, 0], c[0], did, found
+            state, mark = ball_law(choice.kappa, most[i], b, rate, w, scale, (A, B, c))
+            out.u[i], out.r[i], out.most[i], out.state[i], out.mark[i] = A[0, 0], B[0, 0], c[0], state, mark
         else:
             on, slack, closed, out.mark[i] = normal_law(choice.kappa, r[i], y[i], choice.h, w, scale)
             out.u[i], out.r[i], out.most[i], out.state[i] = on, slack, 0.0, STICK if closed else OPEN

@@ -1,1 +1,1 @@
-"""Steps of robots in reduced coordinates: MuJoCo's functions for the free motion, our law for the rest."""
+"""Steps of robots in reduced coordinates: free motion by MuJoCo, constraint impulses by stickslip."""

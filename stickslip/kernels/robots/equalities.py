@@ -1,8 +1,8 @@
-"""Equalities at the end of a step: positions are moved until they hold.
+"""Projection of positions onto the equality constraints at the end of a step.
 
-A step keeps J v⁺ = 0 at its start; since J turns on the way, an equality opens by O(h²). Newton's method on
-gap(q) = 0 closes it, along M⁻¹ J' (a projection in the metric of the kinetic energy, Hairer, Lubich & Wanner
-2006, IV.4).
+A step enforces J v⁺ = 0 with J at its start. Since J changes during the step, the error of an equality grows
+by O(h²). Newton's method on gap(q) = 0 removes it along M⁻¹ J' (a projection in the metric of the kinetic
+energy, Hairer, Lubich & Wanner 2006, IV.4).
 """
 
 import numpy as np
@@ -16,16 +16,17 @@ from stickslip.kernels.scratch import floats, give_back, matrix, taken, zeros
 from stickslip.kernels.steps.addresses import call_solve, call_with_step, read_address, read_double, read_int
 
 CLOSED = 1e-12
-"""Openings up to this are left as they are [m, rad]."""
+"""Largest error of an equality that is not corrected [m, rad] (heuristic)."""
 NEWTONS = 3
-"""Most of its steps."""
+"""Largest number of Newton steps (heuristic)."""
 REDUNDANT = 1e-9
-"""Share of the largest entry of W that is added to its diagonal: rows may be redundant or zero [-]."""
+"""Regularisation: this share of the largest diagonal entry of W is added to its diagonal, since rows may be
+redundant or zero [-] (heuristic)."""
 
 
 @jit
 def opening(engine):
-    """Of the equalities at the state of the data [m, rad]."""
+    """Return the largest error of the equalities at the state of the data [m, rad]."""
     pos, most = read_address(engine.at.efc_pos), 0.0
     for i in range(read_int(engine.at.ne)):
         most = max(most, abs(read_double(pos + 8 * i)))
@@ -34,8 +35,10 @@ def opening(engine):
 
 @jit
 def close_equalities(engine, motion, traits, scratch):
-    """The positions of the data <- where its equalities hold, its stages made there. Openings beyond what one
-    step corrects are left to the next ones."""
+    """The positions of the data <- positions at which its equalities hold; its stages are computed there.
+
+    Errors beyond DEEPEST are left to the corrections of the next steps.
+    """
     nv, f, mark = motion.qvel.shape[0], engine.call, taken(scratch)
     for _ in range(NEWTONS):
         give_back(scratch, mark)
@@ -73,7 +76,7 @@ def close_equalities(engine, motion, traits, scratch):
             for c in range(nv):
                 shift[c] += X[i, c] * p[i]
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, 1.0)
-        # 3. Back, where they contradict each other.
+        # 3. Undo the shift if it does not reduce the error: the equalities contradict each other.
         if not (place(engine, motion, traits) and opening(engine) < open_):
             motion.qpos[:] = before
             place(engine, motion, traits)

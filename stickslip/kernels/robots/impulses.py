@@ -1,5 +1,5 @@
-"""Impulses of a step of a robot: W, the last ones as a guess, Newton's method part by part, the judge's word,
-and impulses that correct positions."""
+"""Impulses of a step of a robot: Delassus matrix, initial guess, Newton's method part by part, check by the
+judge, and impulses that correct positions."""
 
 import math
 
@@ -14,25 +14,25 @@ from stickslip.kernels.robots.rows import find_parts, width_of
 from stickslip.kernels.scratch import floats, give_back, ints, taken, zeros
 
 NEWTONS = 60
-"""Most Newton steps around a centre."""
+"""Largest number of Newton steps per proximal centre (heuristic)."""
 ENOUGH = 0.5
-"""Share of the tolerance to which Newton's method solves."""
+"""Tolerance of Newton's method as a share of that of the judge [-] (heuristic)."""
 ALPHA = 1e-3
-"""Weight of the proximal term at first, as `auto` begins."""
+"""Initial weight of the proximal term, the same as in the solver `auto`."""
 DEEPEST = 0.01
-"""Most of an overlap that one step corrects [m, rad]."""
+"""Largest part of an overlap or an opening that one step corrects [m, rad] (heuristic)."""
 NEGLIGIBLE = 1e-9
-"""Overlaps and openings up to this are left as they are [m, rad]."""
+"""Largest overlap or opening that is not corrected [m, rad] (heuristic)."""
 SWEEPS = 50
-"""Most of a correction."""
+"""Largest number of Gauss-Seidel sweeps of a correction of positions (heuristic)."""
 
 
 @jit
 def delassus(motion, traits, scratch, rows):
-    """A held `Parts` of the problem, W = J (M + h D + h² K)⁻¹ J' = Y' D⁻¹ Y.
+    """Return a held `Parts` of the problem with W = J (M + h D + h² K)⁻¹ J' = Y' D⁻¹ Y.
 
-    Y = L'⁻¹ J' by MuJoCo's factor L' D L. It has a column for each row of J, all solved for at once: sums run
-    along its rows.
+    Y = L'⁻¹ J' with MuJoCo's factor L' D L. It has a column for each row of J. All columns are solved for
+    together, so that the inner loops run along the rows of Y.
     """
     nv = traits.row_start.shape[0]
     parts = find_parts(scratch, rows, nv)
@@ -40,7 +40,7 @@ def delassus(motion, traits, scratch, rows):
     component = parts.component
     which, f = ints(scratch, nv), floats(scratch, nv)
     for part in range(parts.W_start.shape[0]):
-        # 1. Rows of this part, and the range of their columns.
+        # 1. Range of columns of the rows of this part, and Y <- J'.
         own, start = taken(scratch), parts.start[part]
         m, low, high = parts.start[part + 1] - start, np.int64(nv), np.int64(0)
         for s in range(m):
@@ -54,7 +54,7 @@ def delassus(motion, traits, scratch, rows):
             at = begin[k] - first[k]
             for c in range(first[k], last[k]):
                 Y[c - low, s] = J[at + c]
-        # 2. Y of them: what a dof carries goes on to it.
+        # 2. Y <- L'⁻¹ Y, from the last dof to the first: row c takes the rows of the dofs that c carries.
         for c in range(high - 1, low - 1, -1):
             count = 0
             for t in range(traits.carried_start[c], traits.carried_start[c + 1]):
@@ -63,7 +63,7 @@ def delassus(motion, traits, scratch, rows):
                     count += 1
             row = Y[c - low]
             add_lines(row, Y, which, f, count, 0, row)
-        # 3. Their products, four rows at a time: lower rows, then both.
+        # 3. W = Y' D⁻¹ Y: the lower triangle four rows at a time, then its transpose.
         for s in range(0, m, FOUR):
             lowest, highest = high, low
             for t in range(s, min(s + FOUR, m)):
@@ -82,7 +82,7 @@ def delassus(motion, traits, scratch, rows):
 
 @jit
 def matrix_of(parts, part):
-    """W of a part, with rows that are filled up."""
+    """Return W of a part, with padded rows."""
     m, first = parts.start[part + 1] - parts.start[part], parts.W_start[part]
     width = width_of(m)
     return parts.W[first : first + m * width].reshape(m, width)
@@ -90,7 +90,7 @@ def matrix_of(parts, part):
 
 @jit
 def whole(parts):
-    """W of all parts together."""
+    """Return the dense W (n, n) of all parts."""
     n = parts.component.shape[0]
     W = np.zeros((n, n))
     for part in range(parts.W_start.shape[0]):
@@ -103,7 +103,7 @@ def whole(parts):
 
 @jit
 def guess(scratch, rows, last):
-    """The impulses that blocks of the same name had a step ago."""
+    """Return a guess of r (n,): impulses of the previous step for blocks with the same identifier, else 0."""
     offset, key, what, r = rows.K[1], rows.key, rows.what, zeros(scratch, rows.u_free.shape[0])
     count, j = last.key.shape[0], 0
     for i in range(key.shape[0]):
@@ -120,7 +120,7 @@ def guess(scratch, rows, last):
 
 @jit
 def in_blocks(W, offset):
-    """A dense W as a `BlockW` with all blocks."""
+    """Return a dense W as a `BlockW` that stores all blocks."""
     nb, n = offset.shape[0] - 1, offset[offset.shape[0] - 1]
     row_start, column = np.arange(nb + 1) * nb, np.empty(nb * nb, np.int64)
     data_start, data, at_ = np.zeros(nb * nb + 1, np.int64), np.empty(n * n), 0
@@ -137,7 +137,7 @@ def in_blocks(W, offset):
 
 @jit
 def cones_of(scratch, K, chosen):
-    """Those of the blocks that are `chosen` (m,)."""
+    """Return the fields of `Cones` for the blocks `chosen` (m,)."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     m, g = chosen.shape[0], 0
     for i in chosen:
@@ -157,11 +157,11 @@ def cones_of(scratch, K, chosen):
 
 @jit
 def solve_parts(scratch, rows, parts, tolerance, r, u):
-    """(natural residual, unit-free natural residual, iterations, solved): r, u <- the answer, from the
-    guess r.
+    """r, u <- the solution, from the guess r.
 
-    Newton's method on each part by itself; the judge's kernel measures the whole, and what it refuses is left
-    to sweeps.
+    Return (natural residual, unit-free natural residual, iterations, solved).
+    Newton's method solves each part. The judge measures the whole problem; if it is not solved,
+    `small_contacts` solves it with sweeps and Newton's method.
     """
     K, u_free, count, steps = rows.K, rows.u_free, parts.W_start.shape[0], 0
     starts, component = parts.start, parts.component
@@ -201,8 +201,10 @@ def solve_parts(scratch, rows, parts, tolerance, r, u):
 
 @jit
 def find(scratch, K, W, u_free, tolerance, r, u):
-    """Newton steps made: r <- near the answer, from the guess r, and u its velocities; around a centre where
-    that is too far."""
+    """r, u <- a solution to `tolerance`, if there is convergence, from the guess r. Return the Newton steps.
+
+    If plain Newton steps do not converge, the proximal point method takes over.
+    """
     steps, error = warm_newton.solve_in_rounds(scratch, K, W, u_free, tolerance, r, u)
     if error > tolerance:
         cones = Cones(*K)
@@ -221,7 +223,7 @@ def find(scratch, K, W, u_free, tolerance, r, u):
 
 @jit
 def remember(rows, r):
-    """`LastImpulses` of a step."""
+    """Return the `LastImpulses` of a step."""
     key, what = rows.key.copy(), rows.what
     for i in range(key.shape[0]):
         key[i] = 4 * key[i] + what[i]
@@ -230,7 +232,7 @@ def remember(rows, r):
 
 @jit
 def remember_in(room, k, rows, r):
-    """Whether there is room for the impulses of step k, which are written there."""
+    """Write the impulses of step k to the room; return False if it is full."""
     key, what, offset = rows.key, rows.what, rows.K[1]
     b, nb, n = room.block_offset[k + 1], key.shape[0], r.shape[0]
     start = room.first[b + k]
@@ -248,18 +250,21 @@ def remember_in(room, k, rows, r):
 
 @jit
 def last_in(room, k):
-    """`LastImpulses` at the start of step k."""
+    """Return the `LastImpulses` at the start of step k."""
     b, end = room.block_offset[k], room.block_offset[k + 1]
     return LastImpulses(room.key[b:end], room.first[b + k : end + k + 1], room.impulse)
 
 
 @jit
 def correct(scratch, rows, parts, u, h):
-    """(impulses that move apart what would overlap after the step and close equalities, largest shift)."""
+    """Return (p, need): impulses p (n,) that correct positions, and the largest error corrected [m, rad].
+
+    Their velocities w = M⁻¹ J' p open overlaps at the end of the step and close equalities.
+    """
     kind, offset, gap, bias, along = rows.K[0], rows.K[1], rows.gap, rows.bias, rows.along
     n, nb, need, component = u.shape[0], kind.shape[0], 0.0, parts.component
     p, want, takes = zeros(scratch, n), floats(scratch, n), ints(scratch, n)
-    # 1. Who takes part: equalities, and what may only push, at the distances that it would have.
+    # 1. Active rows: equalities, and contacts and limits, with their gaps at the end of the step over h.
     for k in range(n):
         takes[k] = 0
     for i in range(nb):
@@ -274,7 +279,7 @@ def correct(scratch, rows, parts, u, h):
                 need = max(need, -want[k] * h)
     if need < NEGLIGIBLE:
         return p, 0.0
-    # 2. Gauss-Seidel sweeps, part by part; `want` follows the impulses.
+    # 2. Projected Gauss-Seidel sweeps, part by part; `want` is updated with the impulses.
     which = ints(scratch, n)
     for part in range(parts.W_start.shape[0]):
         W, start, m = matrix_of(parts, part), parts.start[part], 0

@@ -1,4 +1,4 @@
-"""A robot as its kernels take it: addresses in MuJoCo's model and data, arrays of theirs, and settings."""
+"""Data of a robot for its kernels: addresses in MuJoCo's model and data, views of their arrays, settings."""
 
 from typing import NamedTuple
 
@@ -7,20 +7,21 @@ from stickslip.kernels.steps.tables import ContactTable, JointTable
 from stickslip.state import Array, IntArray
 
 EQUALITY, DRY_FRICTION, LIMIT, CONTACT = range(4)
-"""What a block of a robot's problem is."""
+"""Types of the blocks of a robot's contact problem."""
 (
     NATURAL, NATURAL_SCALED, ITERATIONS, PENETRATION, OPENING, CORRECTION, KINETIC, POTENTIAL, DISSIPATED,
     WORK, LIFTED, BALANCE,
 ) = range(12)  # fmt: skip
-"""Numbers of a step: residuals of the judge [-], iterations, deepest overlap and largest opening at the end
-and largest correction [m, rad], and the account of energy [J]."""
+"""Columns of `Room.numbers`, one row per step: residuals of the judge [-], iterations; deepest overlap and
+largest opening at the end of the step, largest correction [m, rad]; terms of the energy balance [J]."""
 NUMBERS = 12
+"""Number of these columns."""
 LAW_RESTITUTION, LAW_CONDIM, LAWS = 5, 6, 7
-"""Of the numbers of the law of a pair, after its five of friction; and how many there are."""
+"""Columns of `Laws.law` after the five coefficients of friction, and the number of columns."""
 
 
 class Functions(NamedTuple):
-    """Addresses of C functions of MuJoCo's."""
+    """Addresses of MuJoCo's C functions."""
 
     kinematics: int
     com_pos: int
@@ -46,7 +47,10 @@ class Functions(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where things are in the data: addresses of ints and of pointers, and offsets in a contact [bytes]."""
+    """Addresses of members of mjData (integers and pointers), and byte offsets of members of mjContact.
+
+    Members without a docstring have the meaning of MuJoCo's members of the same name.
+    """
 
     ncon: int
     ne: int
@@ -64,21 +68,21 @@ class Places(NamedTuple):
     efc_force: int
     contact: int
     narena: int
-    """Bytes for contacts, constraints and MuJoCo's stack."""
+    """Size of the arena, which holds contacts, constraints and MuJoCo's stack [bytes]."""
     parena: int
-    """How many are used now."""
+    """Number of bytes of the arena in use."""
     maxuse_arena: int
-    """How many were used at most."""
+    """Largest number of bytes of the arena that have been in use."""
     pstack: int
-    """Where its stack ends."""
+    """Number of bytes of the stack in use."""
     pbase: int
-    """Where its last part begins."""
+    """Start of the current stack frame."""
     time: int
-    """A number: of the state [s]."""
+    """Time of the state [s], a double."""
     flags: int
-    """Four bytes: energies, momenta and forces on bodies that are up to date."""
+    """Four bytes: flags of energies, momenta and body forces that are up to date."""
     stride: int
-    """From one contact to the next."""
+    """Size of an mjContact [bytes]."""
     dist: int
     pos: int
     frame: int
@@ -90,354 +94,366 @@ class Places(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Laws of pairs of geoms that are given."""
+    """Contact laws that the user sets for pairs of geoms."""
 
     kind: IntArray
-    """Of the geoms [-], shape (ngeom,); none where no law is given."""
+    """Kind of each geom, an index into `law`; empty if no law is set [-], shape (ngeom,)."""
     law: Array
-    """Friction along two axes, about the normal, about two axes, restitution, rows; NaN where MuJoCo's
-    holds [-, -, m, m, m, -, -], shape (kinds, kinds, LAWS)."""
+    """Coefficients of friction along the two tangents, about the normal and about the two tangents,
+    restitution, condim; NaN where MuJoCo's value holds [-, -, m, m, m, -, -], shape (kinds, kinds, LAWS)."""
 
 
 class Margins(NamedTuple):
-    """How far contacts and limits are looked for: arrays of the model, and what they are made of."""
+    """Margins within which contacts and limits are detected, and the data they are computed from.
+
+    `geom`, `pair`, `joint`, `tendon` and `body` are arrays of MuJoCo's model, which kernels overwrite.
+    """
 
     look: Array
-    """Least [m, rad], length of a step [s], and 1 where velocities count [-], shape (3,)."""
+    """Smallest margin [m, rad], time step [s], and 1 if margins follow the velocities, else 0 [-], shape
+    (3,)."""
     geom: Array
-    """[m], shape (ngeom,)."""
+    """Margins of geoms [m], shape (ngeom,)."""
     pair: Array
-    """[m], shape (npair,)."""
+    """Margins of predefined pairs of geoms [m], shape (npair,)."""
     joint: Array
-    """[m, rad], shape (njnt,)."""
+    """Margins of the limits of joints [m, rad], shape (njnt,)."""
     tendon: Array
-    """[m, rad], shape (ntendon,)."""
+    """Margins of the limits of tendons [m, rad], shape (ntendon,)."""
     body: Array
-    """The widest of their geoms, with gaps [m], shape (nbody,)."""
+    """Largest margin plus gap of the geoms of each body [m], shape (nbody,)."""
     own_geom: Array
-    """As the file has it [m], shape (ngeom,)."""
+    """Margins of geoms in the user's model [m], shape (ngeom,)."""
     own_pair: Array
-    """[m], shape (npair,)."""
+    """Margins of pairs in the user's model [m], shape (npair,)."""
     own_joint: Array
-    """[m, rad], shape (njnt,)."""
+    """Margins of joints in the user's model [m, rad], shape (njnt,)."""
     own_tendon: Array
-    """[m, rad], shape (ntendon,)."""
+    """Margins of tendons in the user's model [m, rad], shape (ntendon,)."""
     more: Array
-    """What geoms have beside [m], shape (ngeom,)."""
+    """Amounts by which `geom` exceeds `own_geom` [m], shape (ngeom,)."""
     more_joint: Array
-    """[m, rad], shape (njnt,)."""
+    """Amounts by which `joint` exceeds `own_joint` [m, rad], shape (njnt,)."""
     more_tendon: Array
-    """[m, rad], shape (ntendon,)."""
+    """Amounts by which `tendon` exceeds `own_tendon` [m, rad], shape (ntendon,)."""
     gap: Array
-    """Of geoms, as MuJoCo has it [m], shape (ngeom,)."""
+    """MuJoCo's gaps of geoms [m], shape (ngeom,)."""
     geoms: IntArray
-    """Of pairs [-], shape (npair, 2)."""
+    """Geoms of the predefined pairs [-], shape (npair, 2)."""
     speed: Array
-    """Of the fastest points of bodies that mocap bodies carry, about [m/s], shape (nbody,)."""
+    """Approximate largest speeds of points of the bodies that mocap bodies carry [m/s], shape (nbody,)."""
     mover: IntArray
-    """Bodies that may move and have geoms [-], shape (m,)."""
+    """Bodies that can move and have geoms [-], shape (m,)."""
     size: Array
-    """Of these: the largest distance of their points from their centres of mass [m], shape (m,)."""
+    """Largest distances of points of these bodies from their centres of mass [m], shape (m,)."""
     first_geom: IntArray
-    """Their first geoms [-], shape (m,)."""
+    """First geom of each of these bodies [-], shape (m,)."""
     last_geom: IntArray
-    """The first geoms that are not theirs any more [-], shape (m,)."""
+    """One past the last geom of each of these bodies [-], shape (m,)."""
     limited: IntArray
     """Joints with limits [-], shape (k,)."""
     dof: IntArray
-    """Their first dofs [-], shape (k,)."""
+    """First dof of each of these joints [-], shape (k,)."""
     dofs: IntArray
-    """How many of these they have [-], shape (k,)."""
+    """Number of dofs of each of these joints [-], shape (k,)."""
 
 
 class Engine(NamedTuple):
-    """A model and data of MuJoCo's, which live as long as the arrays below."""
+    """MuJoCo's model and data, which must live as long as this tuple."""
 
     model: int
-    """Address."""
+    """Address of the mjModel."""
     data: int
-    """Address."""
+    """Address of the mjData."""
     call: Functions
     at: Places
     sparse: bool
-    """Whether Jacobians of constraints are sparse."""
+    """Whether Jacobians of constraints are stored as sparse matrices."""
     sensors: bool
-    """Whether there are any."""
+    """Whether the model has sensors."""
     laws: Laws
     margins: Margins
     guard: Guard
 
 
 class Motion(NamedTuple):
-    """Arrays of the data; see MuJoCo's mjData."""
+    """Views of the arrays of MuJoCo's mjData, mostly with its names."""
 
     qpos: Array
-    """[m, -, rad], shape (nq,)."""
+    """Positions [m, -, rad], shape (nq,)."""
     qvel: Array
-    """[m/s, rad/s], shape (nv,)."""
+    """Velocities [m/s, rad/s], shape (nv,)."""
     qacc: Array
-    """[m/s², rad/s²], shape (nv,)."""
+    """Accelerations [m/s², rad/s²], shape (nv,)."""
     qfrc_smooth: Array
-    """Forces without constraints [N, N m], shape (nv,)."""
+    """Generalised forces without those of constraints [N, N m], shape (nv,)."""
     qacc_smooth: Array
-    """Their accelerations [m/s², rad/s²], shape (nv,)."""
+    """Accelerations without constraints [m/s², rad/s²], shape (nv,)."""
     qfrc_constraint: Array
-    """Forces of constraints [N, N m], shape (nv,)."""
+    """Generalised forces of constraints [N, N m], shape (nv,)."""
     qfrc_actuator: Array
-    """[N, N m], shape (nv,)."""
+    """Generalised forces of actuators [N, N m], shape (nv,)."""
     qfrc_passive: Array
-    """Springs, dampers, gravity compensation, fluid [N, N m], shape (nv,)."""
+    """Generalised forces of springs, dampers, gravity compensation and fluid [N, N m], shape (nv,)."""
     qfrc_damper: Array
-    """[N, N m], shape (nv,)."""
+    """Generalised forces of dampers [N, N m], shape (nv,)."""
     qfrc_fluid: Array
-    """[N, N m], shape (nv,)."""
+    """Generalised forces of fluid [N, N m], shape (nv,)."""
     qfrc_gravcomp: Array
-    """[N, N m], shape (nv,)."""
+    """Generalised forces of gravity compensation [N, N m], shape (nv,)."""
     qfrc_bias: Array
-    """[N, N m], shape (nv,)."""
+    """Coriolis, centrifugal and gravity forces, with MuJoCo's sign [N, N m], shape (nv,)."""
     M: Array
-    """Inertia, lower rows one after another [kg, kg m²], shape (nC,)."""
+    """Entries of the inertia matrix, its lower rows one after another [kg, kg m²], shape (nC,)."""
     derivative: Array
-    """Of the smooth forces by velocity [N s/m, ...], shape (nD,)."""
+    """Entries of the derivative of the smooth forces with respect to velocity [N s/m, ...], shape (nD,)."""
     factor: Array
-    """L of M = L' D L, unit rows below D, on the entries of M, shape (nC,)."""
+    """L of M = L' D L with a unit diagonal, on the entries of M [-], shape (nC,)."""
     inverse: Array
-    """Of D, shape (nv,)."""
+    """Reciprocals of the entries of D [1/kg, ...], shape (nv,)."""
     energy: Array
-    """Potential and kinetic [J], shape (2,)."""
+    """Potential and kinetic energy [J], shape (2,)."""
     actuator_force: Array
-    """[N, N m], shape (nactuator,)."""
+    """Forces of actuators [N, N m], shape (nactuator,)."""
     moment: Array
-    """Of actuators, sparse, shape (nJmom,)."""
+    """Moment arms of actuators, sparse rows [-, m, ...], shape (nJmom,)."""
     moment_count: IntArray
-    """Shape (nactuator,), int32."""
+    """Number of entries of each of these rows [-], shape (nactuator,), int32."""
     moment_start: IntArray
-    """Shape (nactuator,), int32."""
+    """Index of the first entry of each row [-], shape (nactuator,), int32."""
     moment_column: IntArray
-    """Shape (nJmom,), int32."""
+    """Columns of the entries [-], shape (nJmom,), int32."""
     tendon: Array
-    """Jacobians of tendons, sparse, shape (nJten,)."""
+    """Jacobians of tendons, sparse rows [-, m], shape (nJten,)."""
     tendon_length: Array
-    """[m, rad], shape (ntendon,)."""
+    """Lengths of tendons [m, rad], shape (ntendon,)."""
     xpos: Array
-    """Of bodies [m], shape (nbody, 3)."""
+    """Origins of the frames of bodies [m], shape (nbody, 3)."""
     xquat: Array
-    """Scalar first [-], shape (nbody, 4)."""
+    """Orientations of bodies, quaternions, scalar first [-], shape (nbody, 4)."""
     xipos: Array
-    """Their centres of mass [m], shape (nbody, 3)."""
+    """Centres of mass of bodies [m], shape (nbody, 3)."""
     cvel: Array
-    """Spin, and velocity at the centre of mass of the tree [rad/s, m/s], shape (nbody, 6)."""
+    """Angular velocities of bodies, and velocities of their points at the centre of mass of the tree
+    [rad/s, m/s], shape (nbody, 6)."""
     subtree_com: Array
-    """[m], shape (nbody, 3)."""
+    """Centres of mass of subtrees [m], shape (nbody, 3)."""
     sensordata: Array
-    """[any], shape (nsensordata,)."""
+    """Values of sensors [any], shape (nsensordata,)."""
     qfrc_applied: Array
     """Generalised forces that the user applies [N, N m], shape (nv,)."""
     xfrc_given: Array
-    """Forces and moments that the user applies to bodies [N, N m], shape (nbody, 6)."""
+    """Forces and moments that the user applies to bodies (`xfrc_applied`) [N, N m], shape (nbody, 6)."""
     act: Array
-    """Activations [any], shape (na,)."""
+    """Activations of actuators [any], shape (na,)."""
     ctrl: Array
     """Controls [any], shape (nu,)."""
     mocap_pos: Array
-    """Of mocap bodies [m], shape (nmocap, 3)."""
+    """Positions of mocap bodies [m], shape (nmocap, 3)."""
     mocap_quat: Array
-    """[-], shape (nmocap, 4)."""
+    """Orientations of mocap bodies [-], shape (nmocap, 4)."""
 
 
 class Carried(NamedTuple):
-    """What mocap bodies do in the next step, after which they are where the data has them."""
+    """Motion of mocap bodies in the next step; at its end they have the poses of the data."""
 
     moving: bool
-    """Whether they move at all."""
+    """Whether any mocap body moves."""
     velocity: Array
-    """Of the bodies that they carry, at their origins, and spins [m/s, rad/s], shape (nbody, 6)."""
+    """Velocities at the origins, and angular velocities, of the bodies that mocap bodies carry
+    [m/s, rad/s], shape (nbody, 6)."""
     rate: Array
-    """By which they change the errors of equalities [m/s, rad/s], shape (ne,)."""
+    """Rates of the errors of equalities due to mocap bodies [m/s, rad/s], shape (ne,)."""
 
 
 class Traits(NamedTuple):
-    """Numbers of the model that steps need."""
+    """Constants of the model and of the structure of M."""
 
     row_count: IntArray
-    """Entries of a row of M [-], shape (nv,), int32."""
+    """Number of entries of each row of M [-], shape (nv,), int32."""
     row_start: IntArray
-    """[-], shape (nv,), int32."""
+    """Index of the first entry of each row of M [-], shape (nv,), int32."""
     column: IntArray
-    """[-], shape (nC,), int32."""
+    """Columns of the entries of M [-], shape (nC,), int32."""
     of_derivative: IntArray
-    """Where the entries of M are in the derivative [-], shape (nC,), int32."""
+    """Index of each entry of M in `Motion.derivative` [-], shape (nC,), int32."""
     stiffness: Array
-    """Of joints [N/m, N m/rad], shape (nv,)."""
+    """Stiffness of joints at each dof [N/m, N m/rad], shape (nv,)."""
     damping: Array
-    """Of joints [N s/m, N m s/rad], shape (nv,)."""
+    """Damping of joints at each dof [N s/m, N m s/rad], shape (nv,)."""
     actuator_stiffness: Array
-    """kp of servos [N/m, ...], shape (nactuator,)."""
+    """Gains kp of servos [N/m, ...], shape (nactuator,)."""
     actuator_lower: Array
-    """Limits of their forces, -inf for none [N, N m], shape (nactuator,)."""
+    """Lower limits of forces of actuators; -inf if unlimited [N, N m], shape (nactuator,)."""
     actuator_upper: Array
-    """inf for none [N, N m], shape (nactuator,)."""
+    """Upper limits of forces of actuators; inf if unlimited [N, N m], shape (nactuator,)."""
     tendon_stiffness: Array
-    """[N/m, ...], shape (ntendon,)."""
+    """Stiffness of tendons [N/m, ...], shape (ntendon,)."""
     tendon_lower: Array
-    """Springs of tendons act below it [m, rad], shape (ntendon,)."""
+    """Lengths below which springs of tendons act [m, rad], shape (ntendon,)."""
     tendon_upper: Array
-    """And above it [m, rad], shape (ntendon,)."""
+    """Lengths above which springs of tendons act [m, rad], shape (ntendon,)."""
     tendon_count: IntArray
-    """Shape (ntendon,), int32."""
+    """Number of entries of each row of `Motion.tendon` [-], shape (ntendon,), int32."""
     tendon_start: IntArray
-    """Shape (ntendon,), int32."""
+    """Index of the first entry of each row [-], shape (ntendon,), int32."""
     tendon_column: IntArray
-    """Shape (nJten,), int32."""
+    """Columns of the entries [-], shape (nJten,), int32."""
     body_of_geom: IntArray
-    """[-], shape (ngeom,)."""
+    """Body of each geom [-], shape (ngeom,)."""
     root_of_body: IntArray
-    """[-], shape (nbody,)."""
+    """Root of the kinematic tree of each body [-], shape (nbody,)."""
     restitution: Array
-    """Of geoms [-], shape (ngeom,)."""
+    """Coefficients of restitution of geoms [-], shape (ngeom,)."""
     joint_restitution: Array
-    """At limits of joints and tendons [-], shape (njnt + ntendon,)."""
+    """Coefficients of restitution at limits of joints and tendons [-], shape (njnt + ntendon,)."""
     joints: int
-    """How many there are."""
+    """Number of joints."""
     trees: int
-    """Chains of bodies with dofs that do not carry each other."""
+    """Number of kinematic trees with dofs."""
     carried_start: IntArray
-    """First dof that each carries in the next field, and the number of all [-], shape (nv + 1,)."""
+    """Index in `carried` of the first dof that each dof carries, and the size of `carried` [-], shape
+    (nv + 1,)."""
     carried: IntArray
-    """Dofs that a dof carries [-], shape (nC - nv,)."""
+    """Dofs that each dof carries: its descendants in the tree [-], shape (nC - nv,)."""
     carried_entry: IntArray
-    """Where M has the entries of both [-], shape (nC - nv,)."""
+    """Index of the entry of M of both dofs [-], shape (nC - nv,)."""
 
 
 class Settings(NamedTuple):
-    """What the steps of a run have in common."""
+    """Settings that all steps of a run share."""
 
     h: float
-    """Length of a step [s]."""
+    """Time step [s]."""
     tolerance: float
-    """Of the judge's residuals [-]."""
+    """Tolerance of the judge's residuals [-]."""
     separate: bool
-    """Whether sliding, torsion and rolling have a limit each; else one ellipsoid for all."""
+    """Whether sliding, torsion and rolling friction have separate limits; else one ellipsoid bounds all
+    three."""
 
 
 class Rows(NamedTuple):
-    """The problem of a step before W: blocks in the order of MuJoCo's constraints."""
+    """The contact problem of a step without W.
+
+    Its n rows are the active rows of MuJoCo's constraints, its nb blocks are in the order of these.
+    """
 
     J: Array
-    """Rows of those that take part, scaled, from their first to their last columns, one after the other,
-    shape (nJ,)."""
+    """Jacobian, scaled. Each row has its entries from its first to its last nonzero one; rows are stored one
+    after another [-, m], shape (nJ,)."""
     begin: IntArray
-    """Where each row begins there [-], shape (n,)."""
+    """Index in `J` of the first entry of each row [-], shape (n,)."""
     K: tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]
-    """Of `Cones`, as a plain tuple."""
+    """The cones of the blocks: the fields of `Cones` as a plain tuple."""
     u_free: Array
-    """Velocities without impulses [m/s, rad/s], shape (n,)."""
+    """Velocities u without impulses [m/s, rad/s], shape (n,)."""
     bias: Array
-    """What they have beside J v [m/s, rad/s], shape (n,)."""
+    """The terms of u besides J v [m/s, rad/s], shape (n,)."""
     gap: Array
-    """Of the first row of a block, all rows of an equality [m, rad], shape (n,)."""
+    """Gaps, in the first row of a block and in all rows of an equality [m, rad], shape (n,)."""
     along: Array
-    """Velocities of mocap bodies along the first rows of contacts, else 0 [m/s], shape (nb,)."""
+    """Velocities of mocap bodies along the normals of contacts; 0 for other blocks [m/s], shape (nb,)."""
     scale: Array
-    """Of the rows [-], shape (n,)."""
+    """Factors of the rows [-], shape (n,)."""
     what: IntArray
-    """EQUALITY, ... of the blocks [-], shape (nb,)."""
+    """Types of the blocks: EQUALITY, ... [-], shape (nb,)."""
     key: IntArray
-    """Names of the blocks [-], shape (nb,)."""
+    """Identifiers of the blocks, the same in every step [-], shape (nb,)."""
     row: IntArray
-    """Number of the constraint of each row [-], shape (n,)."""
+    """Number of MuJoCo's constraint row of each row [-], shape (n,)."""
     contact: IntArray
-    """Number of the contact of a block, -1 for none [-], shape (nb,)."""
+    """Number of MuJoCo's contact of each block, -1 for none [-], shape (nb,)."""
     left: IntArray
-    """First constraints of what was left out [-], shape (m,)."""
+    """First constraint row of each inactive block [-], shape (m,)."""
     left_gap: Array
-    """Their gaps, after the motion of mocap bodies in the step [m, rad], shape (m,)."""
+    """Gaps of the inactive blocks after the motion of mocap bodies in the step [m, rad], shape (m,)."""
     first: IntArray
-    """First column of each row with an entry [-], shape (n,)."""
+    """First column with an entry, for each row [-], shape (n,)."""
     last: IntArray
-    """Column behind the last with an entry [-], shape (n,)."""
+    """One past the last column with an entry, for each row [-], shape (n,)."""
     root: IntArray
-    """First dof of the tree of bodies that the first column is of: those that carry others are from there on
-    [-], shape (n,)."""
+    """First dof of the kinematic tree that the first column belongs to: Y of `delassus` has its entries
+    from there on [-], shape (n,)."""
     trees: int
-    """See `Traits`."""
+    """Number of kinematic trees with dofs."""
 
 
 class Parts(NamedTuple):
-    """The problem of a step in parts that W does not tie to each other."""
+    """Decoupled parts of the problem of a step: W has no entries between them."""
 
     start: IntArray
-    """First component of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    """Index in `component` of the first component of each part, and n [-], shape (parts + 1,)."""
     component: IntArray
-    """Components, part by part [-], shape (n,)."""
+    """Components of the problem, part by part [-], shape (n,)."""
     block_start: IntArray
-    """First block of each part in the next field, and the number of all [-], shape (parts + 1,)."""
+    """Index in `block` of the first block of each part, and nb [-], shape (parts + 1,)."""
     block: IntArray
     """Blocks, part by part [-], shape (nb,)."""
     W_start: IntArray
-    """Where W of each part begins in the next field [-], shape (parts,)."""
+    """Index in `W` of the first entry of each part [-], shape (parts,)."""
     W: Array
-    """Of each part row by row, rows filled up to a multiple of eight, and their number to one of four
-    [1/kg, ...], shape (nW,)."""
+    """The matrix of each part, row by row. Rows are padded to a multiple of eight entries, and their number
+    to a multiple of four [1/kg, ...], shape (nW,)."""
 
 
 class Free(NamedTuple):
-    """Free motion over a step."""
+    """Motion over a step without impulses."""
 
     v: Array
     """Velocities without impulses [m/s, rad/s], shape (nv,)."""
     shift: Array
-    """h K v, which the forces have less [N, N m], shape (nv,)."""
+    """h K v, which is subtracted from the forces [N, N m], shape (nv,)."""
     more: Array
     """D + h K on the entries of M [N s/m, ...], shape (nC,)."""
 
 
 class LastImpulses(NamedTuple):
-    """Impulses of the last step, by name of the block."""
+    """Impulses of the previous step, by block."""
 
     key: IntArray
-    """[-], shape (nb,)."""
+    """Identifiers of the blocks: four times `Rows.key` plus the type [-], shape (nb,)."""
     offset: IntArray
-    """Where the impulses of a block begin [-], shape (nb + 1,)."""
+    """Index in `r` of the first impulse of each block, and the end of the last [-], shape (nb + 1,)."""
     r: Array
-    """[N s, N m s], shape (n,)."""
+    """Impulses [N s, N m s], shape (n,)."""
 
 
 class Room(NamedTuple):
-    """Where steps are written to: one row a step; contacts and blocks of joints."""
+    """Output buffers of a march: states by row, contacts, and impulses of the other blocks."""
 
     t: Array
-    """[s], shape (steps + 1,)."""
+    """Times [s], shape (steps + 1,)."""
     q: Array
-    """[m, -, rad], shape (steps + 1, nq); row 0 is the start."""
+    """Positions; row 0 is the initial state [m, -, rad], shape (steps + 1, nq)."""
     v: Array
-    """[m/s, rad/s], shape (steps + 1, nv)."""
+    """Velocities [m/s, rad/s], shape (steps + 1, nv)."""
     z: Array
     """Activations, controls, positions and quaternions of mocap bodies [any, m, -], shape
     (steps + 1, na + nu + 7 nmocap)."""
     poses: Array
     """Centres of mass and orientations of bodies [m, -], shape (steps + 1, nbody, 7)."""
     twists: Array
-    """Their velocities and spins in the frames of the bodies [m/s, rad/s], shape (steps + 1, nbody, 6)."""
+    """Velocities of the centres of mass, and angular velocities in body frames [m/s, rad/s], shape
+    (steps + 1, nbody, 6)."""
     sensors: Array
-    """[any], shape (steps + 1, nsensordata)."""
+    """Values of sensors [any], shape (steps + 1, nsensordata)."""
     pushed: IntArray
-    """Whether the user applied forces in the step that ended there [-], shape (steps + 1,)."""
+    """Whether the user applied forces in the step that ends at the row [-], shape (steps + 1,)."""
     applied: Array
-    """Those forces, where there were any: generalised ones, and of each body force and moment [N, N m], shape
-    (steps + 1, nv + 6 nbody)."""
+    """These forces, set only where `pushed`: generalised forces, then force and moment of each body [N, N m],
+    shape (steps + 1, nv + 6 nbody)."""
     numbers: Array
-    """Shape (steps, NUMBERS)."""
+    """Residuals, iterations, gaps and energies, see KINETIC, ... [-, m, rad, J], shape (steps, NUMBERS)."""
     contacts: ContactTable
     joints: JointTable
-    """Of all other blocks."""
+    """Impulses of all blocks that are not contacts."""
     block_offset: IntArray
-    """First block of all before the first step and of each step, and the number of all [-], shape
-    (steps + 2,)."""
+    """Index in `key` of the first block of the step before the first one and of each step, and the number of
+    all blocks [-], shape (steps + 2,)."""
     key: IntArray
-    """Names of all blocks, for the guess of the next step [-], shape (most_blocks,)."""
+    """Identifiers of all blocks, as in `LastImpulses` [-], shape (most_blocks,)."""
     first: IntArray
-    """Where the impulses of a block begin; after the blocks of a step where those end [-], shape
-    (most_blocks + steps + 1,)."""
+    """Index in `impulse` of the first impulse of each block; one more entry after the blocks of each step
+    for the end of its last block [-], shape (most_blocks + steps + 1,)."""
     impulse: Array
-    """[N s, N m s], shape (most_impulses,)."""
+    """Impulses of all blocks [N s, N m s], shape (most_impulses,)."""

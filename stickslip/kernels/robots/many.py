@@ -1,4 +1,4 @@
-"""Steps of several robots of one structure in one compiled call, one robot after the other."""
+"""Steps of several robots of the same structure in one compiled call, one robot after another."""
 
 from stickslip.compilation import JIT
 from stickslip.kernels.jit import jit_without_lock
@@ -10,7 +10,7 @@ if JIT:
 
     @intrinsic
     def held_at(typingctx, held, address):  # type: ignore[no-untyped-def]
-        """Another `Held` of the same type, from its address."""
+        """Return the `Held` at an address, of the same type as `held`."""
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
             return given[1]
@@ -20,16 +20,16 @@ if JIT:
 else:
 
     def held_at(held, address):  # type: ignore[no-untyped-def]
-        """Not without compilation."""
+        """Raise: this function needs compiled code."""
         raise NotImplementedError("arguments are held for compiled kernels only")
 
 
 @jit_without_lock
 def march_many(run, runs, first, most, times, made, ended):
-    """made, ended (n,) <- what `march` tells of each robot.
+    """made, ended (n,) <- number of steps and exit code of `march` for each robot.
 
-    run: a held `Run`; runs (n,): addresses of those of the robots, of its type. first, most, times (n,): as
-    `march` has them.
+    run: a held `Run`; runs (n,): addresses of the `Run` of each robot, of the same type. first, most, times
+    (n,): arguments `first`, `most` and `t` of `march`.
     """
     for i in range(runs.shape[0]):
         made[i], ended[i] = march(held_at(run, runs[i]), first[i], most[i], times[i])

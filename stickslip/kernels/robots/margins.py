@@ -1,7 +1,8 @@
-"""How far contacts and limits of a robot are looked for: MuJoCo's margins, as wide as bodies move in a step.
+"""MuJoCo's margins of contacts and limits, extended by the distance that bodies move in a step.
 
-A pair of geoms has the sum of their margins. To its own each geom has half of what is looked for in any case,
-and twice the way that its fastest point goes in a step; limits have twice their way, and tendons theirs.
+The margin of a pair of geoms is the sum of their margins. That of a geom is its margin in the user's model,
+plus half of the smallest margin, plus AHEAD times the distance that its fastest point moves in a step.
+Margins of the limits of joints and tendons are extended by the smallest margin and their own distance.
 """
 
 import math
@@ -9,14 +10,14 @@ import math
 from stickslip.kernels.jit import jit_forward as jit
 
 LEAST, STEP, FOLLOW = range(3)
-"""Places in `Margins.look`."""
+"""Indices into `Margins.look`."""
 AHEAD = 2.0
-"""How much further than in the step before bodies may go."""
+"""Margins cover this multiple of the distance at the present velocity [-] (heuristic)."""
 
 
 @jit
 def speed_of(motion, traits, size, b):
-    """Of the fastest point of a body, at most `size` from its centre of mass [m/s]."""
+    """Return a bound on the speeds [m/s] of the points of a body within `size` [m] of its centre of mass."""
     root, total, spin = traits.root_of_body[b], 0.0, 0.0
     w = motion.cvel[b]
     for k in range(3):
@@ -31,7 +32,7 @@ def speed_of(motion, traits, size, b):
 
 @jit
 def set_margins(margins, motion, traits):
-    """Margins of what moves <- as wide as the velocities of the data ask for."""
+    """margins <- margins of moving geoms, pairs, joints and tendons at the velocities of the data."""
     look = margins.look
     if look[FOLLOW] == 0.0:
         return
@@ -64,5 +65,5 @@ def set_margins(margins, motion, traits):
 
 @jit
 def more_of_pair(margins, first, second):
-    """What the margin of two geoms has beside their own [m]."""
+    """Return the amount by which the margin of two geoms exceeds that in the user's model [m]."""
     return margins.more[first] + margins.more[second]

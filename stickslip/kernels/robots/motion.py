@@ -1,5 +1,5 @@
-"""Motion of a robot without its constraints: MuJoCo's stages, and velocities implicit in dampers, springs and
-servos."""
+"""Motion of a robot without constraint impulses: MuJoCo's stages, and velocities that are implicit in
+dampers, springs and servos."""
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from stickslip.kernels.steps.guard import arm, disarm, mark
 
 @jit
 def safely(stage, engine, motion, traits):
-    """Whether MuJoCo went through a stage without an error; after one its stack is empty, and what it said is
-    in the frame of the guard."""
+    """Run a stage of MuJoCo; return False after an error.
+
+    Then MuJoCo's stack is empty, and its message is in the frame of the guard.
+    """
     guard = engine.guard
     before = arm(guard)
     if mark(guard.frame) != 0:
@@ -31,15 +33,16 @@ def safely(stage, engine, motion, traits):
 
 @jit
 def place_stage(engine, motion, traits):
-    """MuJoCo's position and velocity stages at the state of the data."""
+    """Compute MuJoCo's position and velocity stages at the state of the data."""
     f, m, d = engine.call, engine.model, engine.data
     call_with_two(f.kinematics, m, d)
     call_with_two(f.com_pos, m, d)
     call_with_two(f.camlight, m, d)
     call_with_two(f.tendon, m, d)
     call_with_two(f.transmission, m, d)
-    # Velocities come first, since margins depend on them; those of constraints come last. There are none
-    # yet: what MuJoCo's memory has of the state before is let go, as its collision does.
+    # The velocity stage comes before collision, since margins depend on velocities; the reference of the
+    # constraints comes after it. Until then there are no constraints: the arena is emptied, as in
+    # mj_collision.
     write_int(engine.at.ncon, np.int32(0))
     write_int(engine.at.nefc, np.int32(0))
     write_address(engine.at.parena, 0)
@@ -60,27 +63,27 @@ def place_stage(engine, motion, traits):
 
 @jit
 def place(engine, motion, traits):
-    """Whether MuJoCo made its position and velocity stages at the state of the data."""
+    """Compute MuJoCo's position and velocity stages at the state of the data; return False after an error."""
     return safely(place_stage, engine, motion, traits)
 
 
 @jit
 def force_stage(engine, motion, traits):
-    """Forces of actuators, and the derivative of all smooth forces by velocity."""
+    """Compute actuator forces, and the derivative of all smooth forces with respect to velocity."""
     call_with_two(engine.call.fwd_actuation, engine.model, engine.data)
     call_with_flag(engine.call.smooth_vel, engine.model, engine.data, np.int32(0))
 
 
 @jit
 def acceleration_stage(engine, motion, traits):
-    """The factor of what stands in the place of M, and smooth forces."""
+    """Factor the matrix that is stored in the place of M, and compute smooth forces and accelerations."""
     call_with_two(engine.call.factor_m, engine.model, engine.data)
     call_with_two(engine.call.fwd_acceleration, engine.model, engine.data)
 
 
 @jit
 def end_stage(engine, motion, traits):
-    """Velocities, activations, positions and time of the data <- at the end of the step."""
+    """Velocities, activations, positions and time of the data <- those at the end of the step."""
     if engine.sensors:
         call_with_two(engine.call.sensor_acc, engine.model, engine.data)
     call_with_two(engine.call.euler, engine.model, engine.data)
@@ -88,7 +91,7 @@ def end_stage(engine, motion, traits):
 
 @jit
 def has_entry(traits, i, j):
-    """Whether M has the entry i, j, j <= i."""
+    """Return whether the sparsity pattern of M contains the entry (i, j), j <= i."""
     start, found = traits.row_start[i], False
     for entry in range(start, start + traits.row_count[i]):
         found = found or traits.column[entry] == j
@@ -97,8 +100,11 @@ def has_entry(traits, i, j):
 
 @jit
 def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
-    """M <- M + h² k j j', shift <- shift + h k j (j' v), j a sparse row. Nothing where M has not all of these
-    entries, since j ties branches: a part of them would be inertia in the place of a spring."""
+    """M <- M + h² k j j', shift <- shift + h k j (j' v), j a sparse row.
+
+    Both are unchanged if M does not store all these entries, because j couples branches of the tree. Adding
+    only some of them would not represent the spring.
+    """
     if count == 1:
         i = column[start]
         M[traits.row_start[i] + traits.row_count[i] - 1] += h * h * k * values[start] * values[start]
@@ -125,8 +131,11 @@ def add_stiffness(traits, k, h, count, start, column, values, v, M, shift):
 
 @jit
 def move_freely(engine, motion, traits, scratch, h):
-    """A held `Free`: MuJoCo's factor is that of M + h D + h² K from here on. After an error of MuJoCo's, that
-    the guard has, it is of no use."""
+    """Return a held `Free`; MuJoCo's factor <- that of M + h D + h² K.
+
+    Neither is valid after an error of MuJoCo, which the guard records.
+    """
+    # 1. M <- M + h D + h² K, shift <- h K v, with the springs of joints, servos and tendons.
     nv = motion.qvel.shape[0]
     safely(force_stage, engine, motion, traits)
     M, inertia, shift = motion.M, floats(scratch, motion.M.shape[0]), zeros(scratch, nv)
@@ -150,12 +159,13 @@ def move_freely(engine, motion, traits, scratch, h):
                 traits, k, h, traits.tendon_count[t], traits.tendon_start[t], traits.tendon_column,
                 motion.tendon, motion.qvel, M, shift,
             )  # fmt: skip
-    # MuJoCo solves for accelerations: it finds the shift among the forces that it adds up.
+    # 2. Accelerations (M + h D + h² K)⁻¹ (f - h K v) by MuJoCo, with h K v as a part of qfrc_bias.
     bias = floats(scratch, nv)
     for i in range(nv):
         bias[i] = motion.qfrc_bias[i]
         motion.qfrc_bias[i] += shift[i]
     safely(acceleration_stage, engine, motion, traits)
+    # 3. v_free, D + h K, and M as before.
     v_free, more = floats(scratch, nv), floats(scratch, M.shape[0])
     for i in range(nv):
         v_free[i] = motion.qvel[i] + h * motion.qacc_smooth[i]
@@ -168,12 +178,12 @@ def move_freely(engine, motion, traits, scratch, h):
 
 @jit
 def between(traits, entries, x, y):
-    """x' A y, A the symmetric matrix with these lower rows."""
+    """Return x' A y, A the symmetric matrix with the lower rows `entries`, stored as M."""
     total = 0.0
     for i in range(x.shape[0]):
         start = traits.row_start[i]
         diagonal, entry = start + traits.row_count[i] - 1, np.int64(start)
-        x0, x1, y0, y1 = 0.0, 0.0, 0.0, 0.0  # sums that do not wait for each other
+        x0, x1, y0, y1 = 0.0, 0.0, 0.0, 0.0  # independent sums run in parallel
         while entry + 1 < diagonal:
             j, k = traits.column[entry], traits.column[entry + 1]
             x0 += entries[entry] * x[j]
@@ -191,5 +201,5 @@ def between(traits, entries, x, y):
 
 @jit
 def kinetic_energy(motion, traits):
-    """Of the state of the data, whose stages are made [J]."""
+    """Return the kinetic energy of the state of the data, whose M is up to date [J]."""
     return 0.5 * between(traits, motion.M, motion.qvel, motion.qvel)

@@ -1,4 +1,4 @@
-"""What is kept of a step of a robot: its state, bodies, contacts and impulses."""
+"""Outputs of a step of a robot: state, poses of bodies, contacts and impulses."""
 
 from stickslip.kernels.jit import jit_forward as jit
 from stickslip.kernels.robots.layout import CONTACT
@@ -9,7 +9,7 @@ from stickslip.kernels.steps.addresses import read_address, read_double, read_in
 
 @jit
 def deepest(engine):
-    """(overlap, opening) of the constraints of the data [m, rad]."""
+    """Return (largest overlap, largest error of an equality) of the constraints of the data [m, rad]."""
     places, margins, overlap, opening = engine.at, engine.margins, 0.0, 0.0
     ne, nf, nefc = read_int(places.ne), read_int(places.nf), read_int(places.nefc)
     pos, margin = read_address(places.efc_pos), read_address(places.efc_margin)
@@ -32,7 +32,10 @@ def deepest(engine):
 
 @jit
 def tell_bodies(motion, traits, poses, twists):
-    """poses, twists <- of all bodies, as worlds have them: centres of mass, spins in the bodies' frames."""
+    """poses (nbody, 7), twists (nbody, 6) <- of all bodies, in the convention of worlds.
+
+    Positions and velocities are those of the centres of mass; angular velocities are in body frames.
+    """
     for b in range(traits.root_of_body.shape[0]):
         root = traits.root_of_body[b]
         spin = motion.cvel[b, :3]
@@ -44,7 +47,7 @@ def tell_bodies(motion, traits, poses, twists):
             twists[b, k] = motion.cvel[b, 3 + k] + spin[p] * arm_q - spin[q] * arm_p
         for k in range(4):
             poses[b, 3 + k] = motion.xquat[b, k]
-        # Spin in the frame of the body: conjugate of the quaternion times it.
+        # Angular velocity in the frame of the body: rotated by the conjugate quaternion.
         w, x, y, z = motion.xquat[b, 0], -motion.xquat[b, 1], -motion.xquat[b, 2], -motion.xquat[b, 3]
         a, c, e = spin[0], spin[1], spin[2]
         tx, ty, tz = 2.0 * (y * e - z * c), 2.0 * (z * a - x * e), 2.0 * (x * c - y * a)
@@ -79,7 +82,7 @@ def write_state(motion, traits, room, row):
 
 @jit
 def write_applied(motion, pushed, applied, row):
-    """Rows of `pushed` and `applied` <- the forces that the user applies."""
+    """pushed[row] <- whether the user applies forces; applied[row] <- these forces, if any."""
     general, bodies, nv, some = motion.qfrc_applied, motion.xfrc_given, motion.qvel.shape[0], False
     for k in range(nv):
         some = some or general[k] != 0.0
@@ -98,7 +101,7 @@ def write_applied(motion, pushed, applied, row):
 
 @jit
 def begin_room(room, t, q, v, z, key, offset, r):
-    """The start of a room: a state, and the impulses before it, as `LastImpulses` has them."""
+    """The start of the room <- a state, and the impulses of the step before it, as in `LastImpulses`."""
     room.t[0] = t
     for k in range(q.shape[0]):
         room.q[0, k] = q[k]
@@ -117,7 +120,7 @@ def begin_room(room, t, q, v, z, key, offset, r):
 
 @jit
 def follow_room(room, before, steps):
-    """The start of a room: the end of another one after so many steps."""
+    """The start of the room <- the end of the room `before` after `steps` steps."""
     b, end = before.block_offset[steps], before.block_offset[steps + 1]
     first = before.first[b + steps : end + steps + 1]
     r = before.impulse[first[0] : first[end - b]]
@@ -130,7 +133,7 @@ def follow_room(room, before, steps):
 
 @jit
 def has_moved(motion, z):
-    """Whether mocap bodies are elsewhere than those of a state have them."""
+    """Return whether the poses of mocap bodies in the data differ from those of a state, z as in `Room`."""
     n, first = motion.mocap_pos.shape[0], motion.act.shape[0] + motion.ctrl.shape[0]
     for b in range(n):
         for k in range(3):
@@ -144,7 +147,7 @@ def has_moved(motion, z):
 
 @jit
 def write_contacts(engine, traits, rows, r, u, room, step):
-    """Whether there is room for the contacts and the other impulses of a step, which are written there."""
+    """Write the contacts and the other impulses of a step to the room; return False if it is full."""
     offset, places, what, key, contact = rows.K[1], engine.at, rows.what, rows.key, rows.contact
     gap, scale, bias = rows.gap, rows.scale, rows.bias
     table, joints = room.contacts, room.joints
@@ -167,7 +170,7 @@ def write_contacts(engine, traits, rows, r, u, room, step):
         own, a = contacts + contact[i] * places.stride, offset[i]
         table.id[c], table.gap[c] = key[i], gap[a]
         geoms = read_int(own + places.geom), read_int(own + places.geom + 4)
-        # MuJoCo's normal goes from the first geom to the second, ours from the second body to the first.
+        # MuJoCo's normal points from the first geom to the second, that of the table from the second body.
         table.body[c, 0], table.body[c, 1] = traits.body_of_geom[geoms[1]], traits.body_of_geom[geoms[0]]
         for k in range(3):
             table.point[c, k] = read_double(own + places.pos + 8 * k)
@@ -186,7 +189,7 @@ def write_contacts(engine, traits, rows, r, u, room, step):
             table.law[c, 1] = read_double(mu + 24)
         table.law[c, 3] = restitution_of(engine, traits, geoms[0], geoms[1])
         for k in range(size):
-            to = k if k < 3 else (5 if k == 3 else k - 1)  # torsion comes last here
+            to = k if k < 3 else (5 if k == 3 else k - 1)  # torsion is last in the table
             table.r[c, to] = scale[a + k] * r[a + k]
             table.u[c, to] = (u[a + k] - bias[a + k]) / scale[a + k]
         nc += 1

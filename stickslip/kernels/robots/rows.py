@@ -1,12 +1,12 @@
 """The constraints of a robot as blocks of one contact problem.
 
     equalities     u = 0
-    dry friction   |r| <= h frictionloss, against the motion
+    dry friction   |r| <= h frictionloss, opposite to u
     limits         0 <= u + gap / h ⟂ r >= 0
-    contacts       the same along the normal, and Coulomb's law across it
+    contacts       as limits along the normal, and Coulomb's law in the tangent plane
 
-Where something arrives with restitution e, u + e u⁻ stands in the place of u + gap / h (Moreau 1988). Only
-blocks whose gap may close in the step take part. J, gaps and friction are MuJoCo's.
+At an impact with restitution e, u + e u⁻ replaces u + gap / h (Moreau 1988). Only blocks whose gap may close
+in the step are active. J, gaps and friction are those of MuJoCo.
 """
 
 import numpy as np
@@ -30,19 +30,20 @@ from stickslip.kernels.scratch import floats, give_back, ints, taken
 from stickslip.kernels.steps.addresses import read_address, read_double, read_int, write_double, write_int
 
 LIMIT_OF_TENDON, FRICTIONLESS, ELLIPTIC = 4, 5, 7
-"""Types of MuJoCo's constraints; contacts are the last ones."""
+"""Types of MuJoCo's constraints (mjtConstraint): tendon limit, frictionless contact, elliptic cone."""
 DRY_TENDON = 2
+"""MuJoCo's type of dry friction of a tendon."""
 SLACK = 1e-4
-"""Gaps that close up to so much more than forecast take part [m, rad]."""
+"""Constraints whose predicted gap at the end of the step is below this are active [m, rad] (heuristic)."""
 NO_FRICTION = 1e-5
-"""MuJoCo raises smaller coefficients of friction to this; here it stands for none."""
+"""MuJoCo's smallest coefficient of friction (mjMINMU); here it means no friction [-]."""
 MOST_OF_A_PAIR = 64
-"""Contacts of two geoms that are told apart by name."""
+"""Largest number of contacts of two geoms with distinct identifiers."""
 
 
 @jit
 def times(engine, i, v):
-    """Row i of MuJoCo's Jacobian times v."""
+    """Return row i of MuJoCo's Jacobian times v (nv,)."""
     at, total, nv = engine.at, 0.0, v.shape[0]
     values = read_address(at.efc_J)
     if not engine.sparse:
@@ -57,8 +58,10 @@ def times(engine, i, v):
 
 @jit
 def take_row(engine, i, nv, scale, J, begin):
-    """(first, last): J[begin:] <- columns `first` to before `last` of row i of MuJoCo's Jacobian, scaled;
-    beyond these it has no entries."""
+    """J[begin:] <- columns first to last - 1 of row i of MuJoCo's Jacobian, times `scale`.
+
+    Return (first, last). All other entries of the row are zero.
+    """
     at, values = engine.at, read_address(engine.at.efc_J)
     first, last = np.int64(nv), np.int64(0)
     if engine.sparse:
@@ -85,7 +88,7 @@ def take_row(engine, i, nv, scale, J, begin):
 
 @jit
 def set_laws(engine):
-    """Friction and rows of MuJoCo's contacts <- those that are given for pairs of geoms."""
+    """Friction and condim of MuJoCo's contacts <- those of `Laws`, for pairs of geoms that have them."""
     laws, places = engine.laws, engine.at
     if laws.kind.shape[0] == 0:
         return
@@ -103,7 +106,7 @@ def set_laws(engine):
 
 @jit
 def restitution_of(engine, traits, first, second):
-    """Of a contact of two geoms: the one that is given for them, or the smaller one of theirs."""
+    """Return the restitution of a contact of two geoms: that of their law, else the smaller of theirs."""
     laws = engine.laws
     if laws.kind.shape[0]:
         given = laws.law[laws.kind[first], laws.kind[second], LAW_RESTITUTION]
@@ -114,8 +117,10 @@ def restitution_of(engine, traits, first, second):
 
 @jit
 def friction_of(at, places, separate, size, group_size, coefficient, g, scale, n):
-    """How many groups a contact of so many rows has; their sizes and coefficients from g on, and how its rows
-    are scaled from n on."""
+    """Return the number of friction groups of a contact with `size` rows.
+
+    group_size[g:], coefficient[g:] <- of the groups; scale[n:] <- of the rows. at: address of the contact.
+    """
     mu = at + places.friction
     first = read_double(mu)
     if not separate:
@@ -138,7 +143,7 @@ def friction_of(at, places, separate, size, group_size, coefficient, g, scale, n
 
 @jit
 def add_carried(at, places, motion, traits, carried, scale, size, bias):
-    """bias (size,) <- with the velocities of mocap bodies at a contact, along its axes and about them."""
+    """bias (size,) <- bias + relative velocity of mocap bodies at a contact, along and about its axes."""
     for side in range(2):
         b = traits.body_of_geom[read_int(at + places.geom + 4 * side)]
         sign = 1.0 if side == 1 else -1.0
@@ -156,9 +161,9 @@ def add_carried(at, places, motion, traits, carried, scale, size, bias):
 
 @jit
 def find_parts(scratch, rows, nv):
-    """A held `Parts` of the blocks, which have no columns in common, with room for W.
+    """Return a held `Parts` of the blocks, with memory for W.
 
-    Parts are ranges of columns: what lies between two that are tied counts as tied.
+    Parts are disjoint ranges of columns. A range contains all columns from the first to the last of a row.
     """
     offset, nb, n = rows.K[1], rows.what.shape[0], rows.u_free.shape[0]
     part, count = ints(scratch, nb), np.int64(1)
@@ -187,13 +192,13 @@ def find_parts(scratch, rows, nv):
 
 @jit
 def width_of(n):
-    """Numbers of a row of W of n components."""
+    """Return the padded length of a row of W of n components."""
     return (n + LINE - 1) // LINE * LINE
 
 
 @jit
 def tell_parts(scratch, offset, root, last, nv, part):
-    """How many parts there are; part (nb,) <- that of each block, from the columns of its rows."""
+    """part (nb,) <- part of each block, from the columns of its rows. Return the number of parts."""
     mark = taken(scratch)
     covers, tied = ints(scratch, nv + 1), ints(scratch, nv + 1)
     for c in range(nv + 1):
@@ -207,7 +212,7 @@ def tell_parts(scratch, offset, root, last, nv, part):
         if low < high:
             covers[low] += 1
             covers[high - 1] -= 1
-    # covers[c] <- the part of column c; a part ends where no block goes on, and is counted where one begins.
+    # covers[c] <- the part of column c. A part ends where no block covers the next column as well.
     count, over, new = np.int64(0), np.int64(0), True
     for c in range(nv):
         over += covers[c]
@@ -224,8 +229,10 @@ def tell_parts(scratch, offset, root, last, nv, part):
 
 @jit
 def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
-    """A held `Rows` of the blocks that take part: those whose gap may close, and those that are `forced`
-    (nefc,)."""
+    """Return a held `Rows` of the active blocks: those whose gap may close, and those with forced[row] != 0.
+
+    v_free (nv,): velocity without impulses; forced (nefc,).
+    """
     v = motion.qvel
     places, margins, h = engine.at, engine.margins, settings.h
     nv, ngeom = v.shape[0], traits.body_of_geom.shape[0]
@@ -274,7 +281,7 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
         else:
             at = contacts
             if kind_of <= LIMIT_OF_TENDON:
-                # Two limits of one joint differ by the sign of their rows.
+                # The signs of the rows of J distinguish the two limits of a joint.
                 total = 0.0
                 for c in range(next_row, next_row + last - first):
                     total += J[c]
@@ -350,7 +357,7 @@ def gather(engine, motion, traits, scratch, settings, carried, v_free, forced):
 
 @jit
 def find_missed(engine, rows, h, v, forced):
-    """Whether something that was left out would overlap after a step with v; it is marked in `forced`."""
+    """Return whether any inactive block overlaps after a step with v; forced (nefc,) <- 1 for these."""
     left, gap, found = rows.left, rows.left_gap, False
     for k in range(left.shape[0]):
         i = left[k]

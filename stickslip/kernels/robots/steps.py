@@ -2,10 +2,11 @@
 
     (M + h D + h² K) (v⁺ - v) = h (f(q, v, ctrl) - h K v) + J' r,    q⁺ = q ∘ h (v⁺ + w)
 
-u = J v⁺ + bias and r obey the laws of `rows.py`. D is minus MuJoCo's derivative of the smooth forces by
-velocity (Todorov's `implicitfast`), K has the stiffness of joints, tendons and servos, both on the entries of
-M. w moves apart what overlaps and closes equalities: it is no velocity of the robot. MuJoCo's functions give
-M, f, J and the gaps; the data is left as after its `mj_forward` at the end of the step.
+u = J v⁺ + bias and r obey the laws of `rows.py`. D is minus MuJoCo's derivative of the smooth forces with
+respect to velocity (Todorov's `implicitfast`), and K is the stiffness of joints, tendons and servos; both
+have the sparsity pattern of M. w corrects overlaps and errors of equalities; it is not part of the velocity.
+MuJoCo's functions compute M, f, J and the gaps. At the end of a step the data is in the same state as after
+`mj_forward`.
 """
 
 from typing import Any, NamedTuple
@@ -48,17 +49,17 @@ from stickslip.kernels.steps.addresses import (
 from stickslip.kernels.steps.guard import has_failed
 
 DONE, NO_ROOM, LEFT, NOT_FINITE, NO_MEMORY, FAILED, MOVED, NO_SCRATCH = range(8)
-"""How a march ended: all steps are made; there is no room for the contacts of the next; the solver has to be
-asked; velocities are not finite; MuJoCo needs more memory; MuJoCo had an error or warned, and the guard knows
-of what; mocap bodies were moved; the scratch is too small for the next step."""
+"""Exit codes of `march`: all steps are done; the buffers are full; the step needs the full solver; velocities
+are not finite; MuJoCo's arena is too small; MuJoCo raised an error or a warning, whose message is in the
+frame of the guard; the user moved mocap bodies; the scratch is too small for the next step."""
 SPARE = 4
-"""A step needs so many times the memory that was used at most: then the message says how much to give."""
+"""Required ratio of the size of MuJoCo's arena to its largest use so far (heuristic)."""
 REPEATS = 5
-"""Most times that a step is made again with what had been left out."""
+"""Largest number of solves of a step, each with the constraints that the one before violated (heuristic)."""
 
 
 class Run(NamedTuple):
-    """What `march` needs: named tuples of `layout.py`, each held."""
+    """Arguments of `march`: named tuples of `layout.py`, and a `Scratch`, each as a `Held`."""
 
     engine: Any
     motion: Any
@@ -71,9 +72,9 @@ class Run(NamedTuple):
 
 @jit
 def scratch_needed(rows, motion):
-    """Most floating-point and whole numbers that a step with so many rows takes from the scratch at once.
+    """Return the largest numbers of floats and integers that a step with so many rows takes from the scratch.
 
-    That is J, Y, W, two copies of it, and vectors. Kernels hand on its arrays, so it must not run out.
+    These are J, Y, W, two copies of W, and vectors. The scratch does not grow, so it must be large enough.
     """
     n, nv = rows + LINE, motion.qvel.shape[0] + LINE
     return 4 * n * n + 2 * n * nv + 66 * (n + nv) + 4 * motion.M.shape[0], 52 * n + 16 * nv + 8 * WORDS
@@ -81,9 +82,9 @@ def scratch_needed(rows, motion):
 
 @jit
 def problem_of_step(engine, motion, traits, scratch, settings, carried, forced):
-    """Free motion, rows and parts with W: the problem of the step from the state of the data.
+    """Return (`Free`, `Rows`, `Parts`): the problem of the step from the state of the data.
 
-    For Python, as named tuples whose arrays are in the scratch.
+    For callers in Python. The arrays of these named tuples are in the scratch.
     """
     free = move_freely(engine, motion, traits, scratch, settings.h)
     rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
@@ -92,14 +93,14 @@ def problem_of_step(engine, motion, traits, scratch, settings, carried, forced):
 
 @jit
 def problem_again(engine, motion, traits, scratch, settings, carried, v_free, forced):
-    """Rows and parts, as `problem_of_step` has them, with constraints that are `forced`."""
+    """Return (`Rows`, `Parts`) as `problem_of_step` does, with the constraints `forced` active as well."""
     rows = gather(engine, motion, traits, scratch, settings, carried, v_free, forced)
     return values_of(rows), values_of(delassus(motion, traits, scratch, rows))
 
 
 @jit
 def apply(engine, motion, scratch, h, rows, r):
-    """qacc, qfrc_constraint and MuJoCo's forces of constraints <- those of impulses r; the new velocity."""
+    """Return v⁺ (nv,); qacc, qfrc_constraint and efc_force of the data <- those of impulses r (n,)."""
     nv, places, J, first, last = motion.qvel.shape[0], engine.at, rows.J, rows.first, rows.last
     begin, row, scale = rows.begin, rows.row, rows.scale
     forces, change, v = read_address(places.efc_force), zeros(scratch, nv), floats(scratch, nv)
@@ -123,10 +124,12 @@ def apply(engine, motion, scratch, h, rows, r):
 
 @jit
 def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, kinetic, numbers):
-    """The state of the data <- the end of the step; `numbers` of it, but those of the solver. After an error
-    of MuJoCo's, which the guard has, neither is of use.   kinetic: energy at the start [J]."""
+    """The data <- the state at the end of the step; numbers (NUMBERS,) <- all but those of the solver.
+
+    Neither is valid after an error of MuJoCo, which the guard records. kinetic: energy at the start [J].
+    """
     h, nv, f = settings.h, motion.qvel.shape[0], engine.call
-    # 1. What forces have done over the step, at the mean velocity.
+    # 1. Work of the forces over the step, at the mean velocity.
     before, mean, change = floats(scratch, nv), floats(scratch, nv), floats(scratch, nv)
     for c in range(nv):
         before[c] = motion.qvel[c]
@@ -139,11 +142,11 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, ki
         springs = h * traits.stiffness[c] * (before[c] + change[c])
         damped = motion.qfrc_damper[c] + motion.qfrc_fluid[c] - damping
         lost -= mean[c] * (motion.qfrc_constraint[c] + damped)
-        # What is neither bias, springs nor dampers: actuators and applied forces, with their implicit part.
+        # Actuators and applied forces, with their implicit part: without bias, springs and dampers.
         given = motion.qfrc_smooth[c] + motion.qfrc_bias[c] - motion.qfrc_passive[c] + motion.qfrc_gravcomp[c]
         driven += mean[c] * (given - (carried_over[c] - damping - springs))
     driven -= between(traits, free.more, mean, change)
-    # 2. The correction of positions, at the velocities of the step.
+    # 2. Correction of positions: w = M⁻¹ J' p.
     p, need = correct(scratch, rows, parts, u, h)
     push, shift = zeros(scratch, nv), zeros(scratch, nv)
     if need > 0.0:
@@ -152,14 +155,14 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, ki
             if p[k] != 0.0:
                 add_line(p[k], J[begin[k] : begin[k] + last[k] - first[k]], 0, push[first[k] : last[k]])
         call_solve(f.solve_m, engine.model, engine.data, shift.ctypes.data, push.ctypes.data, np.int32(1))
-    # 3. MuJoCo moves on: velocities, activations, positions, time.
+    # 3. Update of velocities, activations, positions and time by MuJoCo; q⁺ = q ∘ h (v⁺ + w).
     safely(end_stage, engine, motion, traits)
     if need > 0.0:
         call_with_step(f.integrate_pos, engine.model, motion.qpos.ctypes.data, shift.ctypes.data, h)
     if not place(engine, motion, traits):
         return
     close_equalities(engine, motion, traits, scratch)
-    # 4. The account of energy.
+    # 4. Energy balance.
     numbers[at.KINETIC] = kinetic_energy(motion, traits)
     numbers[at.POTENTIAL], numbers[at.LIFTED] = motion.energy[0], 0.0
     numbers[at.DISSIPATED], numbers[at.WORK] = h * lost, h * driven
@@ -171,8 +174,11 @@ def end_step(engine, motion, traits, scratch, settings, free, rows, parts, u, ki
 
 @jit_without_lock
 def march(run, first, most, t):
-    """(steps made, how it ended): at most so many, from row `first` of the room on, which is the state of the
-    data, placed.   run: a held `Run`; t: time at the end of the first step [s]."""
+    """Make at most `most` steps from row `first` of the room. Return (number of steps made, exit code).
+
+    Row `first` is the state of the data, whose position and velocity stages are up to date. run: a held
+    `Run`; t: time at the end of the first step [s].
+    """
     engine, motion, traits, scratch = run.engine, run.motion, run.traits, run.scratch
     settings, carried, room, h = run.settings, run.carried, run.room, run.settings.h
     for made in range(most):
@@ -188,7 +194,7 @@ def march(run, first, most, t):
         forced, numbers = ints(scratch, read_int(engine.at.nefc)), room.numbers[step]
         for i in range(forced.shape[0]):
             forced[i] = 0
-        # 1. Free motion, and the problem of what may touch.
+        # 1. Free motion, and the problem of the constraints that may become active.
         free = move_freely(engine, motion, traits, scratch, h)
         mark = taken(scratch)
         rows = gather(engine, motion, traits, scratch, settings, carried, free.v, forced)
@@ -197,7 +203,7 @@ def march(run, first, most, t):
             return made, FAILED
         r = guess(scratch, rows, last_in(room, step))
         u = r[:0]
-        # 2. Impulses, judged; once more with what was left out although it would overlap.
+        # 2. Impulses; again with the inactive constraints that the new velocity violates.
         for _ in range(REPEATS):
             u = floats(scratch, r.shape[0])
             numbers[at.NATURAL] = numbers[at.NATURAL_SCALED] = numbers[at.ITERATIONS] = 0.0
@@ -222,7 +228,7 @@ def march(run, first, most, t):
             return made, NOT_FINITE
         if again:
             return made, LEFT
-        # 3. The end of the step, and what is kept of it.
+        # 3. End of the step, and its outputs.
         if not (write_contacts(engine, traits, rows, r, u, room, step) and remember_in(room, step, rows, r)):
             return made, NO_ROOM
         kinetic = room.numbers[step - 1, at.KINETIC] if step else kinetic_energy(motion, traits)

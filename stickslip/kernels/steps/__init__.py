@@ -1,1 +1,1 @@
-"""Whole steps in one compiled call, from state to state."""
+"""Complete steps in one compiled call, from state to state."""

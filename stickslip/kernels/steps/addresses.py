@@ -1,6 +1,6 @@
-"""Memory of libraries of others, read and written at addresses from compiled code.
+"""Access to memory and C functions of other libraries, by address, from compiled code.
 
-Without compilation nothing here can be called: steps are then made arrow by arrow in Python.
+These functions exist in compiled code only. Without compilation all steps are made in Python.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ if JIT:
     from numba.extending import intrinsic
 
     def _reader(kind: Any, width: Any) -> Any:
-        """A function that reads one number of some kind at an address."""
+        """Return a function that reads a number of the given type at an address."""
 
         @intrinsic
         def read(typingctx, address):  # type: ignore[no-untyped-def]
@@ -25,7 +25,7 @@ if JIT:
         return read
 
     def _writer(kind: Any, width: Any) -> Any:
-        """A function that writes one number of some kind at an address."""
+        """Return a function that writes a number of the given type at an address."""
 
         @intrinsic
         def write(typingctx, address, value):  # type: ignore[no-untyped-def]
@@ -42,22 +42,25 @@ if JIT:
     read_address, write_address = (make(types.int64, ir.IntType(64)) for make in (_reader, _writer))
 
     def _caller(letters: str, back: str = "") -> Any:
-        """A function that calls the C function at an address; of each of its arguments a letter: `p` for an
-        address, `i` for an int, `d` for a double. `back`: of what it returns, none for nothing."""
+        """Return a function that calls the C function at an address.
+
+        letters: type of each argument, `p` for an address, `i` for an int, `d` for a double. back: type of
+        the result, empty for none.
+        """
         of = {"p": types.int64, "i": types.int32, "d": types.float64, "": types.none}
         pointer = ir.IntType(8).as_pointer()
         forms = {"p": pointer, "i": ir.IntType(32), "d": ir.DoubleType(), "": ir.VoidType()}
         form = ir.FunctionType(forms[back], [forms[letter] for letter in letters])
 
         def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
-            given = [
+            arguments = [
                 builder.inttoptr(value, pointer) if letter == "p" else value
                 for letter, value in zip(letters, values[1:], strict=True)
             ]
-            found = builder.call(builder.inttoptr(values[0], form.as_pointer()), given)
+            result = builder.call(builder.inttoptr(values[0], form.as_pointer()), arguments)
             if back == "p":
-                return builder.ptrtoint(found, ir.IntType(64))
-            return found if back else context.get_dummy_value()
+                return builder.ptrtoint(result, ir.IntType(64))
+            return result if back else context.get_dummy_value()
 
         signature = of[back](types.int64, *(of[letter] for letter in letters))
         if len(letters) == 1:
@@ -112,7 +115,7 @@ if JIT:
 else:
 
     def call_with_two(*arguments):  # type: ignore[no-untyped-def]
-        """Not without compilation."""
+        """Raise: this function needs compiled code."""
         raise NotImplementedError("memory at addresses is reached from compiled kernels only")
 
     read_double = read_int = read_address = write_double = write_int = write_address = call_with_two

@@ -1,8 +1,8 @@
-"""Detection of contacts within a compiled step: spheres by their grid, other shapes by MuJoCo's C function.
+"""Contact detection within a compiled step: spheres with their grid, other shapes with MuJoCo's C function.
 
-A finder is (data, q, margin) -> (found, contacts). `found` is False where Python has to decide: contacts are
-too many, a normal is in doubt, or q is not finite. What few worlds need is None in the data of the others,
-which compile nothing of it.
+A finder is a function (data, q, margin) -> (success, contacts). `success` is False if Python has to decide:
+there are too many contacts, a normal is in doubt, or q is not finite. Optional parts of the data are None in
+worlds that do not need them; then the kernels for them are not compiled.
 """
 
 from typing import NamedTuple
@@ -47,58 +47,58 @@ from stickslip.kernels.steps.addresses import (
 )
 
 SLOTS = 64
-"""Most contacts between two shapes."""
+"""Largest number of contacts between two shapes."""
 
 
 class MujocoMemory(NamedTuple):
-    """Addresses in a model and data of MuJoCo, and offsets within its contacts [bytes]."""
+    """Addresses of members of MuJoCo's model and data, and byte offsets of members of mjContact."""
 
     function: int
-    """Of `mj_collision`."""
+    """Address of `mj_collision`."""
     model: int
-    """Of the model."""
+    """Address of the mjModel."""
     data: int
-    """Of the data."""
+    """Address of the mjData."""
     margin: int
-    """Of the margin of detection in the model's options, a double [units]."""
+    """Address of the detection margin in the model's options, a double [units]."""
     flags: int
-    """Of the flags of what is disabled, an int."""
+    """Address of the flags of disabled features, an int."""
     contacts: int
-    """Of the number of contacts, an int."""
+    """Address of the number of contacts, an int."""
     contact: int
-    """Of the pointer to the first contact."""
+    """Address of the pointer to the first contact."""
     stride: int
-    """From one contact to the next."""
+    """Size of an mjContact [bytes]."""
     dist: int
-    """Gap within a contact, a double [units]."""
+    """Offset of the gap, a double [units]."""
     pos: int
-    """Position within a contact, three doubles [units]."""
+    """Offset of the position, three doubles [units]."""
     normal: int
-    """Normal within a contact, three doubles [-]."""
+    """Offset of the normal, three doubles [-]."""
     geom: int
-    """The two geoms within a contact, ints."""
+    """Offset of the two geoms, ints."""
 
 
 class GeneralArrays(NamedTuple):
-    """A world's shapes as MuJoCo has them; lengths in units."""
+    """Shapes of a world that MuJoCo detects contacts of; lengths in units."""
 
     memory: MujocoMemory
     placement: Placement
     traits: GeomTraits
     flags: int
-    """What is disabled in MuJoCo."""
+    """Flags of MuJoCo's disabled features."""
     single_flags: int | None
-    """The same without manifolds; None without hulls and cylinders."""
+    """The same flags with single contacts instead of manifolds; None without hulls and cylinders."""
     faces: Polyhedra | None
-    """None where no two shapes have faces."""
+    """Shapes with faces; None if fewer than two have faces."""
     terrain: Terrain | None
-    """Height fields; None without any."""
+    """Height fields; None if there are none."""
     features: ShapeFeatures | None
-    """Of all shapes, where some contacts are found again by them; None without."""
+    """Features of all shapes, if some contacts are recomputed from them; else None."""
 
 
 class SphereArrays(NamedTuple):
-    """A world's spheres and planes, as `detection/spheres.py` lays them out for the kernels of the grid."""
+    """Spheres and planes of a world for the kernels of the grid, as `detection/spheres.py` prepares them."""
 
     elements: Elements
     levels: Levels
@@ -106,13 +106,13 @@ class SphereArrays(NamedTuple):
     pairs: Pairs
     traits: Traits
     filtered: bool
-    """Whether some pairs do not touch by rule."""
+    """Whether some pairs are excluded from contact."""
     filters: Filters
 
 
 @jit
 def collide(m, flags):
-    """MuJoCo's contacts, copied to `Touching`.   m: `MujocoMemory`."""
+    """Run MuJoCo's collision detection; return a copy of its contacts, a `Touching`.   m: `MujocoMemory`."""
     write_int(m.flags, np.int32(flags))
     call_with_two(m.function, m.model, m.data)
     n, first = read_int(m.contacts), read_address(m.contact)
@@ -129,63 +129,68 @@ def collide(m, flags):
 
 
 @jit
-def choose(single_flags, g, given):
-    """Contacts where single ones check the manifolds of hulls and cylinders; as given without such shapes."""
+def choose(single_flags, g, touching):
+    """Return contacts with the manifolds of hulls and cylinders checked against single contacts.
+
+    Worlds without such shapes get the contacts unchanged.
+    """
     if single_flags is None:
-        return given
-    return choose_manifolds(g.traits.shape_of.shape[0], given, collide(g.memory, single_flags))
+        return touching
+    return choose_manifolds(g.traits.shape_of.shape[0], touching, collide(g.memory, single_flags))
 
 
 @jit
-def with_faces(faces, g, given, within):
-    """Contacts of faces that lie on each other found again in double precision; as given without faces."""
+def with_faces(faces, g, touching, within):
+    """Return contacts with those of faces that lie on each other recomputed in double precision."""
     if faces is None:
-        return given
-    return face_contacts(given, faces, within, g.placement)
+        return touching
+    return face_contacts(touching, faces, within, g.placement)
 
 
 @jit
 def refined(features, contacts, q):
-    """Whether no normal is in doubt, with contacts found again by their features; as they are without any."""
+    """contacts <- contacts recomputed from features of shapes. Return False if a normal is in doubt."""
     if features is None:
         return True
-    left = refine(contacts, features, q)
-    return doubtful(contacts, left, features).shape[0] == 0
+    remaining = refine(contacts, features, q)
+    return doubtful(contacts, remaining, features).shape[0] == 0
 
 
 @jit
-def on_terrain(terrain, g, given, within):
-    """(whether there is room, contacts) with those of height fields set right; as given without fields."""
+def on_terrain(terrain, g, touching, within):
+    """Return (success, contacts) with the contacts of height fields replaced; fails if there are too many."""
     if terrain is None:
-        return True, given
-    given, full = field_contacts(given, terrain, within, g.placement)
-    return full < 0, given
+        return True, touching
+    touching, full = field_contacts(touching, terrain, within, g.placement)
+    return full < 0, touching
 
 
 @jit
 def find_shapes(g, q, margin):
-    """Finder of shapes by MuJoCo; compiled for those that a world has."""
+    """Finder of contacts of general shapes with MuJoCo.   g: `GeneralArrays`."""
     within = max(margin, 0.0) / g.traits.unit
     bad = place_geoms(q.reshape(-1), g.placement)
     write_double(g.memory.margin, within)
-    given = choose(g.single_flags, g, collide(g.memory, g.flags))
-    few, given = on_terrain(g.terrain, g, with_faces(g.faces, g, given, within), within)
-    contacts, full = translate(given, g.traits, margin, SLOTS)
-    good = refined(g.features, contacts, q)
-    return bad < 0 and few and full < 0 and good, contacts
+    touching = choose(g.single_flags, g, collide(g.memory, g.flags))
+    fits, touching = on_terrain(g.terrain, g, with_faces(g.faces, g, touching, within), within)
+    contacts, full = translate(touching, g.traits, margin, SLOTS)
+    certain = refined(g.features, contacts, q)
+    return bad < 0 and fits and full < 0 and certain, contacts
 
 
 @jit
 def among_spheres(s, q, margin):
-    """(number of pairs that are near, contacts) of spheres and planes; none where the room for pairs, which
-    is more than their number, is too small.   s: `SphereArrays`; q (7 n,)."""
+    """Return (number of near pairs, contacts) of spheres and planes.   s: `SphereArrays`; q (7 n,).
+
+    There are no contacts if the number of near pairs reaches the size of the buffer for pairs.
+    """
     count = 0
     if s.levels.member.shape[0] > 0:
         count = find_pairs(q, margin, s.elements, s.levels, s.grid, s.pairs.pair)
     if count >= s.pairs.pair.shape[0]:
         return count, empty_contacts(0)
-    kept = sift(s.pairs.pair, count, s.elements.body, s.filters) if s.filtered else count
-    nc = order(s.pairs, kept) if kept > 0 else 0
+    count_kept = sift(s.pairs.pair, count, s.elements.body, s.filters) if s.filtered else count
+    nc = order(s.pairs, count_kept) if count_kept > 0 else 0
     contacts = empty_contacts(nc)
     if nc > 0:
         write_contacts(s.pairs, s.elements, s.grid, s.traits, SLOTS, 0, s.elements.body.shape[0], contacts)
@@ -194,7 +199,7 @@ def among_spheres(s, q, margin):
 
 @jit
 def find_spheres(s, q, margin):
-    """Finder of worlds of spheres and planes."""
+    """Finder of contacts of spheres and planes.   s: `SphereArrays`."""
     finite = True
     for i in range(q.shape[0]):
         for k in range(7):
@@ -207,13 +212,13 @@ def find_spheres(s, q, margin):
 
 @jit
 def joined(a, b):
-    """The contacts of both, sorted by id."""
+    """Return the contacts of both sets, sorted by id."""
     n, m = a.id.shape[0], b.id.shape[0]
     out, key = empty_contacts(n + m), np.empty(n + m, np.int64)
     key[:n], key[n:] = a.id, b.id
-    places = order_of(key)
+    sequence = order_of(key)
     for c in range(n + m):
-        i = places[c]
+        i = sequence[c]
         if i < n:
             copy_contact(a, i, out, c)
         else:
@@ -223,10 +228,12 @@ def joined(a, b):
 
 @jit
 def find(finder, shapes, spheres, q, margin):
-    """(found, contacts) of a finder and its data; spheres: `SphereArrays` where a world has spheres beside
-    other shapes, else None."""
-    found, contacts = finder(shapes, q, margin)
+    """Return (success, contacts) of a finder and its data `shapes`.
+
+    spheres: `SphereArrays` if a world has spheres besides other shapes, else None.
+    """
+    success, contacts = finder(shapes, q, margin)
     if spheres is not None:
-        fine, others = find_spheres(spheres, q, margin)
-        found, contacts = found and fine, joined(contacts, others)
-    return found, contacts
+        spheres_success, sphere_contacts = find_spheres(spheres, q, margin)
+        success, contacts = success and spheres_success, joined(contacts, sphere_contacts)
+    return success, contacts

@@ -1,8 +1,8 @@
-"""Errors of MuJoCo in compiled code: by itself it ends the process.
+"""Recovery from MuJoCo's errors in compiled code, which otherwise end the process.
 
-A function that calls MuJoCo's writes down where it is (`mark`), and MuJoCo's handler of errors, one for each
-thread, jumps back there, as its Python functions do it. What MuJoCo said stays in the frame of the guard.
-The frame that a thread is in is found by a key of the thread (POSIX). Elsewhere `mark` does nothing.
+A function that calls MuJoCo saves its execution context (`mark`). MuJoCo's error handler, one per thread,
+jumps back there, as in MuJoCo's Python bindings. MuJoCo's message is stored in the frame of the guard. The
+handler finds the frame of its thread by a thread-specific key (POSIX). On other systems `mark` does nothing.
 
     before = arm(guard)
     if mark(guard.frame) != 0:
@@ -25,32 +25,33 @@ from stickslip.kernels.steps.addresses import call_for_address, call_for_number,
 WARNING, ERROR = 2, 3
 """MuJoCo's levels of messages."""
 LEVEL, TEXT, MESSAGE = 512, 520, 1024
-"""Where a frame has the level of its message and the text, and how long that is [bytes]; the processor's
-registers come before (`jmp_buf`: at most 312 bytes on the systems that wheels are made for)."""
+"""Offsets of the level and of the text of the message in a frame, and the size of the text [bytes]. The saved
+registers come first (`jmp_buf`: at most 312 bytes on the systems that wheels are built for)."""
 FRAME = TEXT + MESSAGE
 """Size of a frame [bytes]."""
 POSIX = os.name == "posix"
+"""Whether the system has POSIX threads."""
 
 
 class Guard(NamedTuple):
-    """What kernels need to come back from MuJoCo's errors."""
+    """Data that kernels need to recover from MuJoCo's errors."""
 
     frame: int
     """Address of FRAME bytes, which one thread at a time uses."""
     handler: int
-    """Address of the function that MuJoCo calls with its messages; 0 where there is none."""
+    """Address of the function that MuJoCo calls with its messages; 0 for none."""
     set_handler: int
-    """Address of MuJoCo's function that sets the handler of a thread, and returns the one before."""
+    """Address of MuJoCo's function that sets the handler of a thread and returns the previous one."""
     key: int
-    """Under which a thread has the address of its frame."""
+    """Key under which a thread stores the address of its frame."""
     get_frame: int
-    """Address of the function that returns what a thread has under a key."""
+    """Address of the function that returns the value of a thread under a key."""
     set_frame: int
-    """Address of the function that sets it."""
+    """Address of the function that sets this value."""
 
 
 def guard_at(frame: int, set_handler: int) -> Guard:
-    """Of a frame, and MuJoCo's function that sets handlers, 0 for none."""
+    """Return the guard of a frame.   set_handler: address of MuJoCo's function of this name, 0 for none."""
     if not (JIT and POSIX and set_handler):
         return Guard(frame, 0, 0, 0, 0, 0)
     key, get_frame, set_frame, handler = _of_process()
@@ -59,23 +60,27 @@ def guard_at(frame: int, set_handler: int) -> Guard:
 
 @cache
 def _of_process() -> tuple[int, int, int, int]:
-    """The key of threads, the addresses of the functions that read and set it, and of the handler."""
+    """Return the key of threads, and the addresses of the functions that get and set its value.
+
+    The last one is the address of the handler.
+    """
     library, key = ctypes.CDLL(None), ctypes.c_size_t(0)
     if library.pthread_key_create(ctypes.byref(key), None):
         raise OSError("no key of threads is left for MuJoCo's errors")
-    found = [
+    entry = [
         int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
         for name in ("pthread_getspecific", "pthread_setspecific", "longjmp", "memcpy")
     ]
-    return int(key.value), found[0], found[1], _handler(int(key.value), found[0], found[2], found[3])
+    return int(key.value), entry[0], entry[1], _handler(int(key.value), entry[0], entry[2], entry[3])
 
 
-_KEPT: list[Any] = []
-"""The handler's code, which lives as long as the process."""
+_ENGINES: list[Any] = []
+"""The compiled code of the handler, which lives as long as the process."""
 
 
 def _handler(key: int, get_frame: int, longjmp: int, memcpy: int) -> int:
-    """Address of the handler. It keeps the first of the gravest messages, and leaves MuJoCo on errors."""
+    """Return the address of a compiled handler, which stores the first message of the highest level and jumps
+    to the mark on errors."""
     import llvmlite.binding as llvm
 
     from stickslip.compilation import kernel  # noqa: F401  LLVM is ready after this import
@@ -113,13 +118,12 @@ back:
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    _KEPT.append(engine)
+    _ENGINES.append(engine)
     return int(engine.get_function_address("handle"))
 
 
 def message_in(frame: Any) -> tuple[int, str]:
-    """(level, text) that a frame, an array of FRAME bytes, has; the level is 0 where nothing was said. The
-    frame forgets it."""
+    """Return (level, text) of the message in a frame (FRAME,) of bytes, and clear it; level 0 for none."""
     level = int(frame[LEVEL : LEVEL + 4].view("int32")[0])
     if not level:
         return 0, ""
@@ -136,7 +140,7 @@ if JIT and POSIX:
 
     @intrinsic
     def mark(typingctx, frame):  # type: ignore[no-untyped-def]
-        """0; and something else where the handler has come back here."""
+        """Save the execution context: return 0, or another number after a jump from the handler."""
 
         def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
             pointer = ir.IntType(8).as_pointer()
@@ -151,13 +155,13 @@ else:
 
     @jit
     def mark(frame):  # type: ignore[no-untyped-def]
-        """0."""
+        """Return 0: nothing is saved."""
         return 0
 
 
 @jit
 def arm(guard):
-    """(handler, frame) that this thread had before: from here on it has those of the guard."""
+    """Set the handler and the frame of this thread to those of the guard; return the previous ones."""
     if guard.handler == 0:
         return 0, 0
     outer = call_for_address(guard.get_frame, guard.key)
@@ -167,7 +171,7 @@ def arm(guard):
 
 @jit
 def disarm(guard, before):
-    """Give the thread back what it had."""
+    """Restore the handler and the frame of this thread.   before: result of `arm`."""
     if guard.handler != 0:
         call_for_address(guard.set_handler, before[0])
         call_for_number(guard.set_frame, guard.key, before[1])
@@ -175,5 +179,5 @@ def disarm(guard, before):
 
 @jit
 def has_failed(guard):
-    """Whether there was an error or a warning since somebody read the frame."""
+    """Return whether MuJoCo raised an error or a warning since the message was last read."""
     return read_int(guard.frame + LEVEL) >= WARNING

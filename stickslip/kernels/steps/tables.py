@@ -1,4 +1,4 @@
-"""Where compiled steps of bodies and robots write their contacts and the impulses of their joints."""
+"""Tables for the contacts and the impulses of joints that compiled steps of bodies and robots write."""
 
 from typing import NamedTuple
 
@@ -8,22 +8,22 @@ from stickslip.state import Array, IntArray
 
 
 class ContactTable(NamedTuple):
-    """Contacts of steps, one after the other: those of step k are rows offset[k] to offset[k + 1]."""
+    """Contacts of steps, one after another: those of step k are rows offset[k] to offset[k + 1] - 1."""
 
     offset: IntArray
-    """First contact of each step, and the number of all [-], shape (steps + 1,)."""
+    """Index of the first contact of each step, and the number of contacts [-], shape (steps + 1,)."""
     id: IntArray
-    """Of each contact, kept while it lasts [-], shape (most,)."""
+    """Identifier of each contact, the same while the contact persists [-], shape (most,)."""
     body: IntArray
     """First and second body [-], shape (most, 2)."""
     point: Array
-    """Midway between the two surfaces, inertial frame [m], shape (most, 3)."""
+    """Points midway between the two surfaces, inertial frame [m], shape (most, 3)."""
     frame: Array
-    """Rows n, t1, t2; n from the second body to the first; inertial frame [-], shape (most, 3, 3)."""
+    """Contact frames: rows n, t1, t2; n from the second body to the first [-], shape (most, 3, 3)."""
     gap: Array
     """Signed distance of the surfaces along n [m], shape (most,)."""
     law: Array
-    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (most, 4)."""
+    """Parameters mu, mu_roll, mu_spin, e [-, m, m, -], shape (most, 4)."""
     r: Array
     """Impulses: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape (most, 6)."""
     u: Array
@@ -31,18 +31,18 @@ class ContactTable(NamedTuple):
 
 
 class JointTable(NamedTuple):
-    """Impulses of joints and of other constraints, one after the other as contacts are."""
+    """Impulses of joints and of other constraints, step by step as in `ContactTable`."""
 
     offset: IntArray
-    """First impulse of each step, and the number of all [-], shape (steps + 1,)."""
+    """Index of the first impulse of each step, and the number of impulses [-], shape (steps + 1,)."""
     id: IntArray
-    """Block that each is of [-], shape (most,)."""
+    """Identifier of the block of each impulse [-], shape (most,)."""
     r: Array
-    """[N s, N m s], shape (most,)."""
+    """Impulses [N s, N m s], shape (most,)."""
 
 
 def empty_contacts(steps: int, most: int) -> ContactTable:
-    """Room for so many steps and contacts."""
+    """Return a table for `steps` steps and `most` contacts."""
     return ContactTable(
         np.zeros(steps + 1, np.int64), np.empty(most, np.int64), np.empty((most, 2), np.int64),
         np.empty((most, 3)), np.empty((most, 3, 3)), np.empty(most), np.empty((most, 4)), np.empty((most, 6)),
@@ -51,5 +51,5 @@ def empty_contacts(steps: int, most: int) -> ContactTable:
 
 
 def empty_joints(steps: int, most: int) -> JointTable:
-    """Room for so many steps and impulses."""
+    """Return a table for `steps` steps and `most` impulses."""
     return JointTable(np.zeros(steps + 1, np.int64), np.empty(most, np.int64), np.empty(most))

@@ -1,2 +1,2 @@
-"""One step of rigid bodies as a nonlinear cone complementarity problem: geometry, linear algebra, solver, and
-what comes before and after it."""
+"""A step of rigid bodies as a nonlinear cone complementarity problem: geometry, linear algebra, solver, and
+the nodes between steps."""

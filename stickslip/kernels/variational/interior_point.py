@@ -1,8 +1,9 @@
-"""A step of bodies by a primal-dual interior point with predictor and corrector (Mehrotra 1992), in one call.
+"""Primal-dual interior-point method with predictor and corrector (Mehrotra 1992) for a step of bodies.
 
-Unknowns: v, λ of joints, and of contacts γ, s, b and η per group, with mu γ and slip velocities in their
-places in the cones (`law.py`). Every iteration factors one matrix over the graph of bodies and joints
-(`newton.py`) and solves with it twice.
+Unknowns are v, the impulses λ of joints, γ and s of each gap, and b and η of each friction group; mu γ and
+slip velocities complete the pairs of the cones (`law.py`). Each iteration factors one matrix over the graph
+of bodies and joints (`newton.py`) and solves with it twice, for the predictor and for the corrector. Near a
+solution, Newton steps on Coulomb's law without smoothing replace the iteration.
 """
 
 import math
@@ -39,47 +40,50 @@ from stickslip.kernels.variational.newton import (
     NewtonSystem,
     add_correction,
     assemble,
-    imbalance,
-    leftover,
-    load,
-    spread,
+    back_substitute,
+    linear_residual,
+    momentum_residual,
+    right_hand_side,
 )
 from stickslip.kernels.variational.tangent import free_velocities, mass_blocks, tangent_parts
 
 SOLVED, LIMIT, STALLED, NOT_FINITE = 0, 1, 2, 3
-"""How an iteration ended."""
+"""Exit codes of `solve_step`."""
 STATE, ITERATIONS, ERROR, EXCESS, NORM, CONTROLS = 0, 1, 2, 3, 4, 5
-"""What `control` tells: how it ended, iterations, the least error (natural maps and residual; for kappa > 0
-residual and distance to the central path), and of the last iterate the mean product and the residual of the
-equations."""
+"""Indices into `control`, and its size: exit code, iterations, smallest error (of natural maps and residual;
+for kappa > 0 of residual and distance to the central path), and of the last iterate the mean excess of the
+products and the residual of the equations."""
 NEAR = 0.995
-"""Least share of the way to the boundary that a step goes."""
+"""Smallest share of the distance to the boundary of the cones that a step takes [-] (heuristic)."""
 HALVINGS, GROWTH, SLIGHT = 5, 2.0, 0.3
-"""Most halvings of a step after which the residual of the equations has grown by more than GROWTH, and is not
-SLIGHT."""
+"""A step is halved, at most HALVINGS times, while the residual of the equations exceeds GROWTH times the
+previous one plus SLIGHT (heuristic)."""
 PATIENCE = 15
-"""Iterations without progress after which it ends."""
+"""Number of iterations without progress after which the method stops as stalled (heuristic)."""
 ON_PATH, ROUNDING = 1e-9, 1e-15
-"""How near to the central path products are to be where it is asked for, over kappa, and what their rounding
-is over the energy of a step."""
-GIVE, SHARE = 1e-13, 0.1
-"""Least compliance of gaps, over the least of any block; on the way it is a share of that of the mean
-product."""
+"""For kappa > 0: tolerance of the distance to the central path over kappa, and rounding error of the products
+over the energy of a step [-]."""
+LEAST_EPSILON, EPSILON_SHARE = 1e-13, 0.1
+"""Compliance ε of gaps over the smallest compliance of any block: LEAST_EPSILON at least, else EPSILON_SHARE
+of the mean product over the energy, at most EPSILON_SHARE [-] (heuristic)."""
 POOR, CENTRED = 0.1, 0.3
-"""Share of a step below which it is tried again towards the central path alone, and where on it."""
-REFINED = 2
-"""Most corrections of a direction."""
+"""If the step length is below POOR, the direction is computed again with centring parameter CENTRED and
+without second-order terms [-] (heuristic)."""
+REFINEMENTS = 2
+"""Largest number of iterative refinements of a direction (heuristic)."""
 FIRST_NEWTON, GATE, NEWTON_STEPS = 1e-4, 0.03, 4
-"""Error from which Newton steps on Coulomb's law as it is are tried, how much smaller it must be to try
-again, and most of them at a time."""
+"""Newton steps on Coulomb's law are tried below the error FIRST_NEWTON, again below GATE times the error of
+the previous try, and at most NEWTON_STEPS at a time (heuristic)."""
 CAREFUL, AWAY = 0.9, 10.0
-"""Share of the way to the boundary of careful steps, and how much further in such an iteration begins."""
+"""For `careful` > 0: share of the distance to the boundary that a step takes, and factor of the initial
+velocity scale per level of care [-] (heuristic)."""
 TINY = 1e-300
+"""Smallest energy scale, which avoids division by zero [J]."""
 
 
 @jit
 def compliances(B, wires, rows, root, X):
-    """Column OWN of X <- diagonal of H' M^-1 H [1/kg, 1/(kg m²)]; 1 where nothing answers."""
+    """Column OWN of X <- diagonal of H' M^-1 H [1/kg, 1/(kg m²)]; 1 for rows without dynamic bodies."""
     for i in range(B.shape[0]):
         for k in range(B[i, 1], B[i, 1] + B[i, 2]):
             total = 0.0
@@ -96,9 +100,9 @@ def compliances(B, wires, rows, root, X):
 
 @jit
 def speed_scale(system, X):
-    """The largest velocity of any block before the step, with its forces, and of gaps that are closing.
+    """Return the velocity scale: the largest velocity of any row after forces only, and of any closing gap.
 
-    Not less than a little of that of the bodies, which alone counts where there are no blocks.
+    It is at least 1e-6 of the largest velocity of the bodies; without blocks, it is this velocity.
     """
     bodies, sides, B, root = system.step.bodies, system.step.blocks.sides, system.B, system.root
     row, p = bodies.row, bodies.p
@@ -122,10 +126,11 @@ def speed_scale(system, X):
 
 
 @jit
-def set_out(model, B, L, speed, kappa, h, X, F):
-    """Impulses and slacks to begin with: of gaps mass times speed, less for far ones, groups on their path.
+def initialise(model, B, L, speed, kappa, h, X, F):
+    """X, F <- initial impulses and slacks. Return the largest mass times speed² of any block [J].
 
-    Gives the largest mass times speed² of any block, TINY where there is none that can slip or open.
+    Gaps have the impulse mass times speed, smaller for wide gaps; friction groups are on the central path.
+    The result is TINY if no block can slip or open.
     """
     energy = TINY
     for i in range(B.shape[0]):
@@ -143,14 +148,14 @@ def set_out(model, B, L, speed, kappa, h, X, F):
 
 
 @jit
-def residual_norm(B, L, uneven, root, X, speed):
-    """Largest imbalance as a velocity, opening of joints and y - s of gaps, all over the speed."""
+def residual_norm(B, L, residual, root, X, speed):
+    """Return the largest residual over the speed: of momenta as velocities, of joints, and of gaps."""
     worst = 0.0
-    for b in range(uneven.shape[0]):
+    for b in range(residual.shape[0]):
         for k in range(6):
             s = 0.0
             for m in range(6):
-                s += root[b, m, k] * uneven[b, m]
+                s += root[b, m, k] * residual[b, m]
             worst = max(worst, abs(s) * root[b, k, k])
     for i in range(B.shape[0]):
         at = B[i, 1]
@@ -163,20 +168,20 @@ def residual_norm(B, L, uneven, root, X, speed):
 
 
 @jit
-def copied(at):
-    """The same iterate with v, X and F of its own."""
-    return Iterate(at.v.copy(), at.X.copy(), at.F.copy(), at.q_end, at.end_rows, at.uneven)
+def copy_of(at):
+    """Return an iterate with copies of v, X and F; the other arrays are shared."""
+    return Iterate(at.v.copy(), at.X.copy(), at.F.copy(), at.q_end, at.end_rows, at.residual)
 
 
 @jit
-def take(at, other):
-    """v, X and F of an iterate <- those of another."""
+def assign(at, other):
+    """v, X and F of an iterate <- those of another one."""
     at.v[:], at.X[:], at.F[:] = other.v, other.X, other.F
 
 
 @jit
-def go(row, alpha, x, old, at):
-    """v, X, F <- the iterate a step of alpha from the old one."""
+def step_from(row, alpha, x, old, at):
+    """v, X, F of `at` <- those of `old` plus alpha times the direction: x (N, 6), and changes in X and F."""
     X, F = at.X, at.F
     for b in range(row.shape[0]):
         if row[b] >= 0:
@@ -192,50 +197,55 @@ def go(row, alpha, x, old, at):
 
 @jit
 def evaluate(system, speed, at):
-    """Values and rows at v, imbalance of momenta, and the norm of both."""
+    """at <- values and rows of the blocks at v, and residual of momenta. Return the norm of the residuals."""
     end_values(system.step, system.rows, at.v, at.q_end, at.X, at.end_rows)
-    imbalance(system, at)
-    return residual_norm(system.B, system.L, at.uneven, system.root, at.X, speed)
+    momentum_residual(system, at)
+    return residual_norm(system.B, system.L, at.residual, system.root, at.X, speed)
 
 
 @jit
-def direct(system, model, lu, target, at, x):
-    """Direction from an iterate towards a target of `law.aim` into it and x (N, 6), by the factors there
-    are."""
-    load(system, model, at, target, x)
+def find_direction(system, model, lu, target, at, x):
+    """x (N, 6), changes in `at` <- Newton direction towards a target of `law.aim`, with the factors `lu`."""
+    right_hand_side(system, model, at, target, x)
     solve(lu, x)
-    spread(system, model, at, x)
+    back_substitute(system, model, at, x)
 
 
 @jit
-def balance(system, model, lu, enough, speed, at, x, left):
-    """Corrects a direction whose impulses do not balance its momenta, by rounding, to a share of `enough`."""
-    for _ in range(REFINED):
-        leftover(system, at, x, left)
-        uneven = left[: at.uneven.shape[0]]
-        if residual_norm(system.B[:0], system.L, uneven, system.root, at.X, speed) <= 0.01 * enough:
+def refine_direction(system, model, lu, accuracy, speed, at, x, defect):
+    """x, changes in `at` <- the direction after iterative refinement to 0.01 `accuracy`.
+
+    Only the momentum equations are checked. defect (N, 6): work array.
+    """
+    for _ in range(REFINEMENTS):
+        linear_residual(system, at, x, defect)
+        momenta = defect[: at.residual.shape[0]]
+        if residual_norm(system.B[:0], system.L, momenta, system.root, at.X, speed) <= 0.01 * accuracy:
             break
-        solve(lu, left)
-        add_correction(system, model, at, left, x)
+        solve(lu, defect)
+        add_correction(system, model, at, defect, x)
 
 
 @jit
-def newton_steps(system, lu, tolerance, speed, error, at, x, left):
-    """(error, steps, residual): Newton on Coulomb's law as it is, from an iterate with this error."""
+def newton_steps(system, lu, tolerance, speed, error, at, x, defect):
+    """at <- the iterate after Newton steps on Coulomb's law without smoothing.
+
+    Return (error, steps, residual). error: that of the iterate on entry; x, defect (N, 6): work arrays.
+    """
     B, L, X, norm, steps = system.B, system.L, at.X, 0.0, 0
     while steps < NEWTON_STEPS:
         steps += 1
         assemble(system, EXACT, at, lu.blocks)
         factor(lu)
-        direct(system, EXACT, lu, (0.0, 0.0, 0.0), at, x)
-        balance(system, EXACT, lu, tolerance, speed, at, x, left)
-        go(system.step.bodies.row, 1.0, x, at, at)
+        find_direction(system, EXACT, lu, (0.0, 0.0, 0.0), at, x)
+        refine_direction(system, EXACT, lu, tolerance, speed, at, x, defect)
+        step_from(system.step.bodies.row, 1.0, x, at, at)
         evaluate(system, speed, at)
-        for i in range(B.shape[0]):  # gaps are what they are: no residual of theirs
+        for i in range(B.shape[0]):  # slacks of gaps <- their values: they have no residual
             to = B[i, 1]
             if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
                 X[to, W] = X[to, Y] + L[i, 0] * X[to, R]
-        norm = residual_norm(B, L, at.uneven, system.root, X, speed)
+        norm = residual_norm(B, L, at.residual, system.root, X, speed)
         natural, scaled = natural_errors(CONE, B, L, X, speed)
         better = max(natural, scaled, 10.0 * norm)
         if not better < 0.5 * error:
@@ -247,8 +257,8 @@ def newton_steps(system, lu, tolerance, speed, error, at, x, left):
 
 
 @jit
-def close_slacks(B, L, X):
-    """Slacks at the end of the central path: gaps, and η the size of slip velocities."""
+def final_slacks(B, L, X):
+    """Column W of X <- slacks at the end of the central path: s = max(y, 0) of gaps, η = |y_T| of groups."""
     for i in range(B.shape[0]):
         k = B[i, 1]
         if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
@@ -261,8 +271,8 @@ def close_slacks(B, L, X):
 
 
 @jit
-def restore(system, at):
-    """v <- what the impulses make of it, to rounding: momentum is kept whatever the tolerance."""
+def restore_momentum(system, at):
+    """v of the iterate <- velocities that satisfy the momentum equations with its impulses, to rounding."""
     bodies, slope, pivot = system.step.bodies, np.empty((6, 6)), np.empty(6, np.int64)
     for _ in range(2):
         for b in range(bodies.row.shape[0]):
@@ -270,20 +280,25 @@ def restore(system, at):
             if i >= 0:
                 momentum_slope(bodies.mass[b], bodies.J[b], system.step.h, at.v[b], slope)
                 factor_block(slope, pivot)
-                divide_block(slope, pivot, at.uneven[i].reshape(6, 1))
+                divide_block(slope, pivot, at.residual[i].reshape(6, 1))
                 for k in range(6):
-                    at.v[b, k] -= at.uneven[i, k]
+                    at.v[b, k] -= at.residual[i, k]
         evaluate(system, 1.0, at)
 
 
 @jit
 def solve_step(step, graph, kappa, tolerance, limit, careful):
-    """(v, X, F, rows, q_end, M, root, f, u_bias, control, history): answer and tangent problem of a step.
+    """Solve a step. Return (v, X, F, rows, q_end, M, root, f, u_bias, control, history).
 
-    step: `StepArrays`; graph: `StepWires`. v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of
-    velocity. careful: 0, or 1, 2, .. for smaller steps from further inside, where larger ones have come to a
-    halt.
+    v (n, 6): velocities of all bodies; X, F: see `law.py`, gaps in units of velocity; q_end (n, 7); M ...
+    u_bias: see `tangent.py`; control (CONTROLS,); history (checks, 3): iterations, natural and scaled natural
+    residual.
+
+    step: `StepArrays`; graph: `StepWires`; kappa: parameter of the central path where the method stops, 0 for
+    Coulomb's law; limit: largest number of iterations; careful: 0, or 1, 2, ... for smaller steps from a
+    point further inside the cones, after larger steps have stalled.
     """
+    # 1. Start: rows and compliances, scales of velocity and energy, initial point.
     h, model, bodies, blocks = step.h, step.model, step.bodies, step.blocks
     n, N = blocks.K.offset[-1], graph.plan.order.shape[0]
     B, L = tables(blocks.K)
@@ -296,22 +311,25 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
     at = Iterate(bodies.v.copy(), X, F, np.empty(bodies.q.shape), rows.copy(), np.empty((root.shape[0], 6)))
     evaluate(system, 1.0, at)
     speed = speed_scale(system, X)
-    energy = set_out(model, B, L, speed * AWAY**careful, kappa, h, X, F) / AWAY ** (2 * careful)
+    energy = initialise(model, B, L, speed * AWAY**careful, kappa, h, X, F) / AWAY ** (2 * careful)
     norm = evaluate(system, speed, at)
     lu = LU(graph.plan, np.empty((graph.blocks, 6, 6)), np.empty((N, 6), np.int64))
-    x, left = np.empty((N, 6)), np.empty((N, 6))
+    x, defect = np.empty((N, 6)), np.empty((N, 6))
     control, history = np.zeros(CONTROLS), np.zeros((limit + 1, 3))
-    old, chosen, best = copied(at), copied(at), math.inf
+    old, chosen, best = copy_of(at), copy_of(at), math.inf
     state, iterations, checks, since, least, gate, mean = LIMIT, 0, 0, 0, math.inf, FIRST_NEWTON, 0.0
     while True:
+        # 2. Residuals of the iterate; the compliance ε of gaps follows the mean product.
         mean, pairs = excess(model, B, L, kappa / h, kappa, 0.0, X, F)
         if not (norm < math.inf and mean < math.inf):
             state = NOT_FINITE
             break
-        give = max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy
-        for i in range(B.shape[0]):  # the same ε of all gaps
+        epsilon = (
+            max(LEAST_EPSILON, min(EPSILON_SHARE * mean / energy, EPSILON_SHARE)) * speed * speed / energy
+        )
+        for i in range(B.shape[0]):
             if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
-                L[i, 0] = give
+                L[i, 0] = epsilon
         natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
             near = ON_PATH + ROUNDING * energy / kappa
@@ -321,18 +339,20 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
         error = max(natural, scaled, 10.0 * norm)
         if error < best:
             best = error
-            take(chosen, at)
+            assign(chosen, at)
+        # 3. Newton steps on Coulomb's law near a solution.
         plain = pairs > 0 and kappa == 0.0 and model != PYRAMID
         if tolerance < error <= gate and plain and iterations < limit:
-            take(old, at)
+            assign(old, at)
             gate = GATE * error
-            error, steps, norm = newton_steps(system, lu, tolerance, speed, error, at, x, left)
+            error, steps, norm = newton_steps(system, lu, tolerance, speed, error, at, x, defect)
             iterations += steps
             if error < best and error <= tolerance:
                 best = error
             else:
-                take(at, old)
+                assign(at, old)
                 norm, error = evaluate(system, speed, at), math.inf
+        # 4. Stopping.
         if error <= tolerance:
             state = SOLVED
             break
@@ -344,10 +364,12 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
             break
         if iterations >= limit:
             break
+        # 5. Predictor, towards the end of the path.
         iterations += 1
         assemble(system, model, at, lu.blocks)
         factor(lu)
-        direct(system, model, lu, (kappa / h, kappa, 0.0), at, x)
+        find_direction(system, model, lu, (kappa / h, kappa, 0.0), at, x)
+        # 6. Corrector, with centring σ = (mean after the predictor / mean)³ and second-order terms.
         alpha, share = 1.0, NEAR
         if pairs > 0:
             ahead = excess(model, B, L, kappa / h, kappa, longest(model, B, L, X, F, 1.0), X, F)[0]
@@ -356,28 +378,30 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
             if careful > 0:
                 sigma, share, second = max(sigma, 0.1), CAREFUL, 0.0
             for _ in range(2):
-                more = sigma * mean
-                direct(system, model, lu, (kappa / h + more, kappa + more, second), at, x)
-                balance(system, model, lu, max(tolerance, norm), speed, at, x, left)
+                centring = sigma * mean
+                find_direction(system, model, lu, (kappa / h + centring, kappa + centring, second), at, x)
+                refine_direction(system, model, lu, max(tolerance, norm), speed, at, x, defect)
                 alpha = min(1.0, share * longest(model, B, L, X, F, math.inf))
                 if alpha >= POOR:
                     break
                 sigma, share, second = CENTRED, NEAR, 0.0
-        take(old, at)
+        # 7. Line search on the residual of the equations.
+        assign(old, at)
         before = norm
         for halving in range(HALVINGS + 1):
-            go(bodies.row, alpha, x, old, at)
+            step_from(bodies.row, alpha, x, old, at)
             norm = evaluate(system, speed, at)
             if norm <= GROWTH * before + SLIGHT or halving == HALVINGS:
                 break
             alpha *= 0.5
+    # 8. Best iterate; momentum to rounding, slacks, and the tangent problem.
     if state != SOLVED:
-        take(at, chosen)
+        assign(at, chosen)
         evaluate(system, speed, at)
     elif kappa == 0.0:
-        restore(system, at)
+        restore_momentum(system, at)
     if kappa == 0.0:
-        close_slacks(B, L, X)
+        final_slacks(B, L, X)
     f, u_bias = tangent_parts(step, rows, X, at.v, M, root)
     control[STATE], control[ITERATIONS], control[ERROR], control[EXCESS], control[NORM] = (
         state, iterations, best, mean, norm,

@@ -1,25 +1,25 @@
-"""The smoothed law of the blocks of a step, and its linearisation solved block by block.
+"""Smoothed law of the blocks of a step, and its linearisation, solved block by block.
 
-X (n, 9), a line per component: impulse r, slack w, value y, their changes, right-hand sides, and the
-compliance of the bodies. The slack of a gap is s, that of the first component of a group of friction its η,
-all in units of velocity:
+X (n, 9) has a row per component: impulse r, slack w, value y, their changes, right-hand sides, and the
+compliance of the bodies. The slack of a gap is s; the slack of the first component of a friction group is η.
+All are in units of velocity:
 
     s = y_N + ε γ,   γ s = τ                              gaps
     (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)                   groups of friction, with the cone's product
     (f, b) ∘ (η, y) = τ (1, 0)                            dry friction, a group of fixed radius f
 
-Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their
-changes and right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1,
-t2, -t2.
+Friction groups with facets have their unknowns in the row of F (n, 30) of their first component: β (4), σ
+(4), ψ, ζ, then changes and right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d
+= t1, -t1, t2, -t2.
 
-B (nb, 3): kind, first component and number of components of every block; L (nb, 8): ε of a gap, number of
-groups, and size and coefficient of each group; dry friction is one group without a gap, whose coefficient is
-its radius. A product aims at τ, for gaps, or τ_slip. ε is far below any tolerance: it keeps γ bounded where
-joints alone already hold a gap at 0.
+B (nb, 3): kind, first component and number of components of each block; L (nb, 8): ε of a gap, number of
+groups, and size and coefficient of each group. Dry friction is one group without a gap, whose coefficient is
+its radius. The target of products is τ for gaps and τ_slip for groups. ε is far below any tolerance; it keeps
+γ bounded if joints alone hold a gap at 0.
 
-The model EXACT is Coulomb's law without smoothing, for Newton steps near an answer: natural maps with rho =
-1 / compliance say which gaps are closed and which groups stick; what is held is held by springs so stiff
-(STIFF over the compliance) that their stretch is gone with the next step.
+The model EXACT is Coulomb's law without smoothing, for Newton steps near a solution. Natural maps with rho =
+1 / compliance determine which gaps are closed and which groups stick. Their values are held at 0 by stiff
+springs (stiffness STIFF over the compliance), whose elongation vanishes in the next Newton step.
 """
 
 import math
@@ -31,19 +31,22 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.layout import PYRAMID
 
 R, W, Y, DR, DW, DY, C, CW, OWN, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-"""Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products, OWN compliances."""
+"""Columns of X, and their number; C: right-hand sides of components (y + ε γ - s of gaps), CW: right-hand
+sides of products, OWN: compliances."""
 BETA, SIGMA, PSI, ZETA = 0, 4, 8, 9
-"""Unknowns of a group with facets; changes are CHANGE further on, right-hand sides AIM."""
+"""Columns in F of the unknowns of a group with facets."""
 CHANGE, AIM = 10, 20
+"""Offsets of the columns of their changes and of their right-hand sides."""
 EXACT = 3
-"""Model of `respond` and `aim` for Newton steps on Coulomb's law as it is."""
+"""Model of `respond` and `aim` for Newton steps on Coulomb's law without smoothing."""
 STIFF = 1e9
-"""Stiffness of what is held in such steps, times the compliance of the bodies."""
+"""Stiffness that holds closed gaps and sticking groups in such steps, times the compliance of the bodies [-]
+(heuristic)."""
 
 
 @jit
 def tables(K):
-    """(B, L) from the `Cones` of a step."""
+    """Return (B, L) from the `Cones` of a step."""
     kind, offset, group_offset = K.kind, K.offset, K.group_offset
     nb = kind.shape[0]
     B, L = np.empty((nb, 3), np.int64), np.zeros((nb, 8))
@@ -61,8 +64,10 @@ def tables(K):
 
 @jit
 def respond_group(at, size, radius, change, X):
-    """Changes of a group in a cone from its radius (mu γ), the change of that, and those of slip
-    velocities."""
+    """X <- changes of impulses and η of a friction group, from those of its slip velocities.
+
+    radius: mu γ; change: its change.
+    """
     eta = X[at, W]
     uu = ub = uc = pu = 0.0
     for k in range(at, at + size):
@@ -79,7 +84,7 @@ def respond_group(at, size, radius, change, X):
 
 @jit
 def respond_facets(at, change, X, F):
-    """The same of a group with facets."""
+    """X, F <- changes of impulses and unknowns of a group with facets, as in `respond_group`."""
     psi, zeta = F[at, PSI], F[at, ZETA]
     weight = total = 0.0
     for i in range(4):
@@ -103,7 +108,7 @@ def respond_facets(at, change, X, F):
 
 @jit
 def slips(at, size, radius, X):
-    """(length of b - rho u where it is beyond the radius, else 0; its direction) of a group of one or two."""
+    """Return (length of b - rho u if it exceeds the radius, else 0; its direction) of a friction group."""
     a = X[at, R] - X[at, Y] / X[at, OWN]
     b = X[at + 1, R] - X[at + 1, Y] / X[at + 1, OWN] if size == 2 else 0.0
     length = math.sqrt(a * a + b * b)
@@ -113,8 +118,8 @@ def slips(at, size, radius, X):
 
 
 @jit
-def held_or_slipping(at, size, radius, change, X):
-    """Changes of a group that sticks, or slips on its disc."""
+def respond_stick_or_slip(at, size, radius, change, X):
+    """X <- changes of impulses of a group that sticks, or slips on its disc, for the model EXACT."""
     length, a, b = slips(at, size, radius, X)
     if length == 0.0 and radius > 0.0:
         for k in range(at, at + size):
@@ -128,24 +133,23 @@ def held_or_slipping(at, size, radius, change, X):
 
 
 @jit
-def aim_held_or_slipping(at, size, radius, X):
-    """Right-hand sides of a group."""
+def aim_stick_or_slip(at, size, radius, X):
+    """Column C of X <- right-hand sides of a group that sticks or slips, for the model EXACT."""
     length, a, b = slips(at, size, radius, X)
     if length == 0.0 and radius > 0.0:
         for k in range(at, at + size):
             X[k, C] = X[k, Y]
         return
     along = a * X[at, R] + (b * X[at + 1, R] if size == 2 else 0.0)
-    more = length / (length - radius) if length > 0.0 else 1.0
-    X[at, C] = a * (radius - along) - more * (X[at, R] - a * along)
+    stretch = length / (length - radius) if length > 0.0 else 1.0
+    X[at, C] = a * (radius - along) - stretch * (X[at, R] - a * along)
     if size == 2:
-        X[at + 1, C] = b * (radius - along) - more * (X[at + 1, R] - b * along)
+        X[at + 1, C] = b * (radius - along) - stretch * (X[at + 1, R] - b * along)
 
 
 @jit
 def respond(i, model, B, L, X, F):
-    """Changes of impulses and slacks of block i that solve its linearised law for the changes of its
-    values."""
+    """X, F <- changes of impulses and slacks of block i by its linearised law, from those of its values."""
     at = k = B[i, 1]
     gamma, push = 1.0, 0.0
     if B[i, 0] != INTERVAL:
@@ -161,7 +165,7 @@ def respond(i, model, B, L, X, F):
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
         if model == EXACT:
-            held_or_slipping(k, size, mu * max(gamma, 0.0), mu * push, X)
+            respond_stick_or_slip(k, size, mu * max(gamma, 0.0), mu * push, X)
         elif mu == 0.0:
             for m in range(k, k + size):
                 X[m, DR], X[m, DW] = 0.0, 0.0
@@ -174,7 +178,7 @@ def respond(i, model, B, L, X, F):
 
 @jit
 def aim_group(at, size, radius, change, tau, second, X):
-    """Right-hand sides τ e - β ∘ η - second Δβ ∘ Δη of a group."""
+    """Columns C, CW of X <- right-hand sides τ e - β ∘ η - second Δβ ∘ Δη of a friction group."""
     eta, d = X[at, W], second * X[at, DW]
     first = radius * eta + d * change
     for k in range(at, at + size):
@@ -185,7 +189,7 @@ def aim_group(at, size, radius, change, tau, second, X):
 
 @jit
 def aim_facets(at, radius, tau, second, X, F):
-    """The same of a group with facets."""
+    """F <- right-hand sides of a group with facets, as in `aim_group`."""
     total = 0.0
     for i in range(4):
         slip = X[at + i // 2, Y] if i % 2 == 0 else -X[at + i // 2, Y]
@@ -201,8 +205,11 @@ def aim_facets(at, radius, tau, second, X, F):
 
 @jit
 def aim(i, model, B, L, target, X, F):
-    """Right-hand sides of block i; target: τ, τ_slip, and how much (0 to 1) of the second-order terms of the
-    changes there are. For EXACT: values of what is held, changes that what slips or opens needs."""
+    """X, F <- right-hand sides of block i.
+
+    target: τ, τ_slip, and the weight (0 to 1) of the second-order terms of the changes. For EXACT, right-hand
+    sides are values of closed gaps and sticking groups, and required changes of impulses of the others.
+    """
     tau, tau_slip, second = target
     at = k = B[i, 1]
     gamma, push = 1.0, 0.0
@@ -217,7 +224,7 @@ def aim(i, model, B, L, target, X, F):
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
         if model == EXACT:
-            aim_held_or_slipping(k, size, mu * max(gamma, 0.0), X)
+            aim_stick_or_slip(k, size, mu * max(gamma, 0.0), X)
         elif mu > 0.0 and model == PYRAMID and size == 2:
             aim_facets(k, mu * gamma, tau_slip, second, X, F)
         elif mu > 0.0:
@@ -227,7 +234,7 @@ def aim(i, model, B, L, target, X, F):
 
 @jit
 def begin_group(at, size, radius, tau, X):
-    """b and η of a group on the central path at τ, from its radius and slip velocities."""
+    """X <- b and η of a friction group on the central path at τ, from its radius and slip velocities."""
     uu = 0.0
     for k in range(at, at + size):
         uu += X[k, Y] * X[k, Y]
@@ -239,7 +246,7 @@ def begin_group(at, size, radius, tau, X):
 
 @jit
 def begin_facets(at, radius, tau, X, F):
-    """Unknowns of a group with facets to begin with: ψ beyond every slip velocity, β shares of the radius."""
+    """F <- initial unknowns of a group with facets: ψ above all slip velocities, β shares of the radius."""
     slip = max(abs(X[at, Y]), abs(X[at + 1, Y]))
     F[at, ZETA] = 0.5 * radius
     F[at, PSI] = max(tau / F[at, ZETA], 2.0 * slip)
@@ -251,7 +258,7 @@ def begin_facets(at, radius, tau, X, F):
 
 @jit
 def begin(i, model, B, L, tau_slip, X, F):
-    """Groups of block i to begin with, from its γ and values."""
+    """X, F <- initial unknowns of the friction groups of block i, from its γ and values."""
     k, gamma = B[i, 1], 1.0
     if B[i, 0] != INTERVAL:
         k, gamma = k + 1, X[k, R]
@@ -266,7 +273,10 @@ def begin(i, model, B, L, tau_slip, X, F):
 
 @jit
 def cone_to_boundary(at, size, head, change, x, dx, X, limit):
-    """The largest step, at most `limit`, that keeps (head, column x of X) in the second-order cone."""
+    """Return the largest step, at most `limit`, that keeps (head, column x of X) in the second-order cone.
+
+    change, column dx of X: their changes.
+    """
     a, b, c = change * change, head * change, head * head
     for k in range(at, at + size):
         a -= X[k, dx] * X[k, dx]
@@ -282,7 +292,7 @@ def cone_to_boundary(at, size, head, change, x, dx, X, limit):
 
 @jit
 def longest(model, B, L, X, F, limit):
-    """The largest step, at most `limit`, that keeps all blocks in their cones."""
+    """Return the largest step, at most `limit`, that keeps all blocks in their cones."""
     for i in range(B.shape[0]):
         at = k = B[i, 1]
         if B[i, 0] == FREE:
@@ -309,7 +319,7 @@ def longest(model, B, L, X, F, limit):
 
 @jit
 def excess(model, B, L, tau, tau_slip, step, X, F):
-    """(mean distance of products from τ and τ_slip after a step, number of products)."""
+    """Return (mean distance of products from τ and τ_slip after a step, number of products)."""
     total, count = 0.0, 0
     for i in range(B.shape[0]):
         at = k = B[i, 1]
@@ -340,7 +350,10 @@ def excess(model, B, L, tau, tau_slip, step, X, F):
 
 @jit
 def off_path(model, B, L, kappa, h, X, F):
-    """How far products and slips are from the central path at kappa, over it: kappa / h for gaps."""
+    """Return the largest distance of products and slips from the central path at kappa, over kappa [-].
+
+    Products of gaps have the target kappa / h.
+    """
     worst = 0.0
     for i in range(B.shape[0]):
         at = k = B[i, 1]

@@ -1,7 +1,7 @@
-"""A step as its kernels take it, and which blocks it has: contacts in their order, then of each joint what it
-holds, stops and dry friction.
+"""Arrays of a step of the variational scheme, and its blocks.
 
-Parts of joints are numbered as `schemes.body_joints.PARTS` says.
+Blocks are the contacts in their order, then for each joint its constraints, its stops and its dry friction.
+Parts of joints are numbered as in `schemes.body_joints.PARTS`.
 """
 
 import math
@@ -18,24 +18,25 @@ from stickslip.kernels.variational.block_lu import Plan
 from stickslip.state import Array, IntArray
 
 CONE, PYRAMID, IMPACT = 0, 1, 2
-"""Models of friction, as `MODELS` has them."""
+"""Models of friction, in the order of `MODELS`."""
 
 
 class StepBodies(NamedTuple):
-    """Bodies of a step, as `StepProblem` has them."""
+    """Bodies of a step, as in `StepProblem`."""
 
     row: IntArray
-    """[-], shape (n,)."""
+    """Index among the dynamic bodies, -1 for other bodies [-], shape (n,)."""
     q: Array
-    """[m, -], shape (n, 7)."""
+    """Poses at the start [m, -], shape (n, 7)."""
     v: Array
-    """[m/s, rad/s], shape (n, 6)."""
+    """Velocities of the previous step; of bodies without dynamics those of this one [m/s, rad/s], shape (n,
+    6)."""
     mass: Array
-    """[kg], shape (n,)."""
+    """Masses [kg], shape (n,)."""
     J: Array
-    """[kg m²], shape (n, 3, 3)."""
+    """Inertia in the body frame [kg m²], shape (n, 3, 3)."""
     p: Array
-    """Momenta [N s, N m s], shape (n, 6)."""
+    """Momenta at the start, with forces [N s, N m s], shape (n, 6)."""
 
 
 class ContactArrays(NamedTuple):
@@ -43,36 +44,36 @@ class ContactArrays(NamedTuple):
 
     forms: Forms
     gap: Array
-    """At the start [m], shape (nc,)."""
+    """Gaps at the start [m], shape (nc,)."""
     frame: Array
-    """Rows n, t1, t2 at the start, right-handed, inertial [-], shape (nc, 3, 3)."""
+    """Rows n, t1, t2 at the start, right-handed, inertial frame [-], shape (nc, 3, 3)."""
     law: Array
-    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
+    """Parameters mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
     bounce: Array
-    """Least gap at the end, by restitution [m], shape (nc,)."""
+    """Smallest gap at the end, due to restitution [m], shape (nc,)."""
 
 
 class BlockArrays(NamedTuple):
-    """Blocks of a step, as `StepBlocks` has them."""
+    """Blocks of a step, as in `StepBlocks`."""
 
     K: Cones
     pairs: IntArray
-    """Rows of the mass matrix [-], shape (nb, 2)."""
+    """Rows of the mass matrix of both bodies, -1 for none [-], shape (nb, 2)."""
     sides: IntArray
-    """Bodies [-], shape (nb, 2)."""
+    """First and second body, -1 for the inertial frame [-], shape (nb, 2)."""
     joint: IntArray
-    """-1 for contacts [-], shape (nb,)."""
+    """Joint of each block, -1 for contacts [-], shape (nb,)."""
     part: IntArray
-    """-1 for contacts [-], shape (nb,)."""
+    """Part of the joint, -1 for contacts [-], shape (nb,)."""
 
 
 class StepArrays(NamedTuple):
-    """A step."""
+    """Data of a step."""
 
     h: float
-    """Its length [s]."""
+    """Time step [s]."""
     model: int
-    """Of friction."""
+    """Model of friction."""
     bodies: StepBodies
     contacts: ContactArrays
     joints: JointArrays
@@ -80,20 +81,21 @@ class StepArrays(NamedTuple):
 
 
 class StepWires(NamedTuple):
-    """Where the blocks of a step stand in the matrix of its Newton systems, as `StepGraph` has it."""
+    """Structure of the Newton matrix of a step, as in `StepGraph`."""
 
     plan: Plan
     blocks: int
-    """How many the matrix has, with fill."""
+    """Number of blocks of the matrix, with fill."""
     wires: IntArray
-    """[-], shape (nb, 7)."""
+    """Bodies, nodes and matrix blocks of each block, see `NewtonSystem` [-], shape (nb, 7)."""
 
 
 @jit
 def lay_out(model, row, contacts, joints):
-    """`BlockArrays` of a step.   row: of the bodies; contacts: `ContactArrays`; joints: `JointArrays`.
+    """Return the `BlockArrays` of a step.   row: see `StepBodies`; contacts: `ContactArrays`; joints:
+    `JointArrays`.
 
-    A stop that is not finite and friction of 0 have no block.
+    Infinite stops and zero friction have no block.
     """
     law, body, nc, nj = contacts.law, contacts.forms.body, contacts.gap.shape[0], joints.kind.shape[0]
     joint_kind, low, high, dry = joints.kind, joints.lower, joints.upper, joints.friction
@@ -107,6 +109,7 @@ def lay_out(model, row, contacts, joints):
     group_size, coefficient = np.empty(3 * nc, np.int64), np.empty(3 * nc)
     sides, joint, part = np.empty((most, 2), np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     g = 0
+    # 1. Contacts: normal and sliding, rolling, torsion.
     for i in range(nc):
         size = 3
         for k in range(3):
@@ -119,6 +122,7 @@ def lay_out(model, row, contacts, joints):
         kind[i], lower[i], upper[i], joint[i], part[i] = FRICTION, 0.0, math.inf, -1, -1
         offset[i + 1], group_offset[i + 1] = offset[i] + size, g
         sides[i, 0], sides[i, 1] = body[i, 0], body[i, 1]
+    # 2. Joints: constraints, lower and upper stops, dry friction.
     m = nc
     for j in range(nj):
         place, turn = held(joint_kind[j], low[j, 0], high[j, 0])
@@ -145,6 +149,7 @@ def lay_out(model, row, contacts, joints):
         for i in range(first, m):
             joint[i], sides[i, 0], sides[i, 1] = j, joints.body[j, 0], joints.body[j, 1]
             group_offset[i + 1] = g
+    # 3. Rows of the mass matrix.
     pairs = np.empty((m, 2), np.int64)
     for i in range(m):
         for side in range(2):

@@ -1,6 +1,6 @@
-"""Momentum that leaves the start of a step: P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω).
+"""Discrete momentum at the start of a step: P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω).
 
-Discrete Euler-Lagrange equations of a body with Cayley's map (Bou-Rabee & Marsden 2009).
+It is the discrete Legendre transform of a rigid body with the Cayley map (Bou-Rabee & Marsden 2009).
 """
 
 from stickslip.kernels.bodies.rotation import times
@@ -9,8 +9,10 @@ from stickslip.kernels.jit import jit
 
 @jit
 def momentum(m, J, h, v, out):
-    """out (6,) <- P(v) of one body: what leaves the start of a step of length h, and with -h what arrives at
-    its end, both in the frame of the body there.   J (3, 3), v (6,)."""
+    """out (6,) <- P(v) of a body: momentum at the start of a step of length h, or at its end with -h for h.
+
+    Each is in the frame of the body at that time. J (3, 3), v (6,).
+    """
     w0, w1, w2 = v[3], v[4], v[5]
     l0, l1, l2 = times(J, w0, w1, w2)
     energy = 0.25 * h * h * (w0 * l0 + w1 * l1 + w2 * l2)

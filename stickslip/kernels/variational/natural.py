@@ -1,8 +1,8 @@
-"""Natural maps of a step's laws, by which its iteration stops, and of pyramids, by which those are judged.
+"""Natural maps of the laws of a step, for the stopping criterion, and of pyramids, for their residuals.
 
-Given γ, friction of a group lies in a disc of radius mu γ, or in the square with corners ±mu γ t1, ±mu γ t2
-of a pyramid, and dissipates most: r solves the law where r = P(r - rho u), P on γ >= 0 and on that set at
-the γ of r.
+Given γ, friction of a group lies in a disc of radius mu γ, or in the square of a pyramid with corners ±mu γ
+t1, ±mu γ t2, and maximises dissipation. r solves the law if r = P(r - rho u), where P projects onto γ >= 0
+and onto this set at the γ of r.
 """
 
 import math
@@ -15,7 +15,7 @@ from stickslip.kernels.variational.layout import PYRAMID
 
 @jit
 def nearest(a, b, radius, square):
-    """The point of a square |a| + |b| <= radius, or of a disc, that is nearest to (a, b)."""
+    """Return the projection of (a, b) onto the square |a| + |b| <= radius, or onto a disc of this radius."""
     if square:
         if abs(a) + abs(b) <= radius:
             return a, b
@@ -34,9 +34,12 @@ def nearest(a, b, radius, square):
 
 @jit
 def natural_errors(model, B, L, X, speed):
-    """(natural, natural_scaled): |r - P(r - rho u)| with rho = 1 over max(|r|, |u|, speed), and with rho =
-    1 / compliance over the same sizes, components weighed as energies. Gaps count up to ten times the
-    speed."""
+    """Return the relative residuals (natural, natural_scaled) of the natural map |r - P(r - rho u)|.
+
+    The first has rho = 1 and is relative to max(|r|, |u|, speed). The second has rho = 1 / compliance and
+    norms that weigh components as energies. Gaps are limited to ten times the speed.
+    """
+    # 1. Sizes, constraints of joints and gaps.
     gap = size_r = size_u = gap_s = size_rs = size_us = 0.0
     for i in range(B.shape[0]):
         at, size = B[i, 1], B[i, 2]
@@ -54,6 +57,7 @@ def natural_errors(model, B, L, X, speed):
                 d, ds = r - max(r - u, 0.0), r - max(r - u / c, 0.0)
             gap += d * d
             gap_s += ds * ds * c
+        # 2. Friction groups, with both rho.
         k, gamma = (at, 1.0) if B[i, 0] == INTERVAL else (at + 1, max(X[at, R], 0.0))
         for g in range(int(L[i, 1])):
             m, radius = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g] * gamma

@@ -1,9 +1,8 @@
-"""One Newton system of a step: residuals at an iterate, blocks of the matrix, right-hand sides and
-directions.
+"""Newton system of a step: residuals at an iterate, blocks of the matrix, right-hand sides and directions.
 
-Unknowns are v of the moving bodies and λ of what joints hold, one node of the graph each; what contacts,
-stops and dry friction add is put onto the nodes of their bodies. B, L, X, F: as in `law.py`; system:
-`NewtonSystem`; at: `Iterate`.
+Unknowns are v of each moving body and the impulses λ of the constraints of each joint; each of these is a
+node of the graph. Contacts, stops and dry friction are eliminated: they add to the blocks of their bodies. B,
+L, X, F: see `law.py`; system: `NewtonSystem`; at: `Iterate`.
 """
 
 from typing import NamedTuple
@@ -18,50 +17,50 @@ from stickslip.kernels.variational.momentum import momentum, momentum_slope
 from stickslip.state import Array, IntArray
 
 SOFT = 1e-12
-"""Compliance of joints, over that of their bodies, that keeps redundant ones from being singular."""
+"""Compliance of joints over that of their bodies; it regularises redundant constraints [-] (heuristic)."""
 
 
 class NewtonSystem(NamedTuple):
-    """A step, and what all of its iterates share."""
+    """Data of a step that all iterates share."""
 
     step: StepArrays
     wires: IntArray
-    """Of each block its two moving bodies, -1 for none; the node of a `free` block, else -1; and blocks of
-    the matrix, (first, node), (node, first), (second, node), (node, second) of a `free` block, (first,
-    second), (second, first) of the others [-], shape (nb, 7)."""
+    """For each block: its two moving bodies, -1 for none; the node of a `free` block, else -1; indices of its
+    off-diagonal blocks of the matrix, (first, node), (node, first), (second, node), (node, second) for a
+    `free` block, (first, second), (second, first) for others [-], shape (nb, 7)."""
     rows: Array
-    """Of impulses, at the start [-, m], shape (n, 2, 6)."""
+    """Rows of H' at the start of the step, where impulses act [-, m], shape (n, 2, 6)."""
     root: Array
     """F with M⁻¹ = F F' of the moving bodies [1/√kg, 1/(√kg m)], shape (nd, 6, 6)."""
     soft: Array
-    """Compliance of joints [1/kg, 1/(kg m²)], shape (n,)."""
+    """Compliance of each row of a joint [1/kg, 1/(kg m²)], shape (n,)."""
     B: IntArray
-    """Shape (nb, 3)."""
+    """Kinds and sizes of the blocks, see `law.py` [-], shape (nb, 3)."""
     L: Array
-    """Shape (nb, 8)."""
+    """Parameters of the blocks, see `law.py` [-, m, N s, ...], shape (nb, 8)."""
 
 
 class Iterate(NamedTuple):
-    """Unknowns of a step, and what follows from them."""
+    """Unknowns of a step, and quantities that follow from them."""
 
     v: Array
-    """Of all bodies [m/s, rad/s], shape (n, 6)."""
+    """Velocities of all bodies [m/s, rad/s], shape (n, 6)."""
     X: Array
-    """Shape (n, 9)."""
+    """Components, see `law.py` [N s, m/s, ...], shape (n, 9)."""
     F: Array
-    """Shape (n, 30), or (0, 30) without facets."""
+    """Facets, see `law.py`; (0, 30) without any [N s, m/s, ...], shape (n, 30)."""
     q_end: Array
-    """[m, -], shape (n, 7)."""
+    """Poses at the end of the step [m, -], shape (n, 7)."""
     end_rows: Array
-    """Of values, at the end [-, m], shape (n, 2, 6)."""
-    uneven: Array
-    """P(v) - p - H r of the moving bodies [N s, N m s], shape (nd, 6)."""
+    """Rows at the end of the step: derivatives of values by v [-, m], shape (n, 2, 6)."""
+    residual: Array
+    """Residual P(v) - p - H r of the moving bodies [N s, N m s], shape (nd, 6)."""
 
 
 @jit
-def imbalance(system, at):
-    """P(v) - p - H r of an iterate, into it."""
-    h, bodies, B, out = system.step.h, system.step.bodies, system.B, at.uneven
+def momentum_residual(system, at):
+    """at.residual <- P(v) - p - H r of the iterate."""
+    h, bodies, B, out = system.step.h, system.step.bodies, system.B, at.residual
     for b in range(bodies.row.shape[0]):
         i = bodies.row[b]
         if i >= 0:
@@ -80,7 +79,8 @@ def imbalance(system, at):
 
 @jit
 def assemble(system, model, at, matrix):
-    """matrix <- blocks of the Newton matrix."""
+    """matrix (blocks, 6, 6) <- blocks of the Newton matrix."""
+    # 1. Momenta: dP/dv on the diagonal.
     bodies, B, L, X, F = system.step.bodies, system.B, system.L, at.X, at.F
     wires, rows, end_rows, row = system.wires, system.rows, at.end_rows, bodies.row
     matrix[:] = 0.0
@@ -88,6 +88,7 @@ def assemble(system, model, at, matrix):
         if row[b] >= 0:
             momentum_slope(bodies.mass[b], bodies.J[b], system.step.h, at.v[b], matrix[row[b]])
     part, slope = np.empty((6, 6)), np.empty((6, 6))
+    # 2. Constraints of joints: a node each, with -H and the rows of the end.
     for i in range(B.shape[0]):
         to, size, node = B[i, 1], B[i, 2], wires[i, 2]
         if B[i, 0] == FREE:
@@ -105,6 +106,7 @@ def assemble(system, model, at, matrix):
             continue
         if wires[i, 0] < 0 and wires[i, 1] < 0:
             continue
+        # 3. Other blocks: -H (dr/dy) times the rows of the end, column by column of dr/dy.
         clear(to, size, X, F)
         for k in range(size):
             X[to + k, DY] = 1.0
@@ -134,7 +136,7 @@ def assemble(system, model, at, matrix):
 
 @jit
 def clear(first, size, X, F):
-    """No right-hand sides and no changes of values, of one block."""
+    """X, F <- 0 for right-hand sides and changes of values, in `size` rows from `first` on."""
     for k in range(first, first + size):
         X[k, DY], X[k, C], X[k, CW] = 0.0, 0.0, 0.0
         if F.shape[0] > 0:
@@ -143,14 +145,13 @@ def clear(first, size, X, F):
 
 
 @jit
-def load(system, model, at, target, x):
-    """x (N, 6) <- right-hand side of the Newton system that aims at a target of `law.aim`, and those of the
-    blocks into the iterate."""
+def right_hand_side(system, model, at, target, x):
+    """x (N, 6), C and CW in `at` <- right-hand sides of the system and of blocks, for a target of `aim`."""
     B, L, wires, X, F = system.B, system.L, system.wires, at.X, at.F
     x[:] = 0.0
-    for b in range(at.uneven.shape[0]):
+    for b in range(at.residual.shape[0]):
         for m in range(6):
-            x[b, m] = -at.uneven[b, m]
+            x[b, m] = -at.residual[b, m]
     for i in range(B.shape[0]):
         to, size = B[i, 1], B[i, 2]
         if B[i, 0] == FREE:
@@ -167,7 +168,7 @@ def load(system, model, at, target, x):
 
 @jit
 def add_impulses(system, i, X, x):
-    """x (N, 6) += what changes of the impulses of block i do to its bodies."""
+    """x (N, 6) <- x + H Δr of block i, with the changes Δr of its impulses in X."""
     B = system.B
     for side in range(2):
         b = system.wires[i, side]
@@ -180,7 +181,7 @@ def add_impulses(system, i, X, x):
 
 @jit
 def end_rate(system, i, end_rows, k, x):
-    """Row k (2, 6) of the end, of block i, times the changes x (N, 6) of its bodies."""
+    """Return row k of block i at the end of the step times the changes x (N, 6) of its bodies."""
     s = 0.0
     for side in range(2):
         b = system.wires[i, side]
@@ -191,8 +192,8 @@ def end_rate(system, i, end_rows, k, x):
 
 
 @jit
-def spread(system, model, at, x):
-    """Changes of all unknowns into the iterate, from the solution x (N, 6) of the Newton system."""
+def back_substitute(system, model, at, x):
+    """Changes in X, F of `at` <- those that follow from the solution x (N, 6) of the Newton system."""
     B, L, wires, X = system.B, system.L, system.wires, at.X
     for i in range(B.shape[0]):
         to, size = B[i, 1], B[i, 2]
@@ -206,9 +207,11 @@ def spread(system, model, at, x):
 
 
 @jit
-def leftover(system, at, x, out):
-    """out (N, 6) <- what a direction leaves of the linear equations, of momenta with the impulses in X as
-    they are, not as the matrix has them."""
+def linear_residual(system, at, x, out):
+    """out (N, 6) <- residual of the linear equations at a direction x, with the changes of impulses in X.
+
+    It differs from the residual with the matrix by the rounding errors of these changes.
+    """
     bodies, B, X = system.step.bodies, system.B, at.X
     out[:] = 0.0
     slope = np.empty((6, 6))
@@ -217,7 +220,7 @@ def leftover(system, at, x, out):
         if i >= 0:
             momentum_slope(bodies.mass[b], bodies.J[b], system.step.h, at.v[b], slope)
             for k in range(6):
-                s = -at.uneven[i, k]
+                s = -at.residual[i, k]
                 for m in range(6):
                     s -= slope[k, m] * x[i, m]
                 out[i, k] = s
@@ -231,37 +234,39 @@ def leftover(system, at, x, out):
 
 
 @jit
-def add_correction(system, model, at, more, x):
-    """x and the iterate <- the direction with a correction `more` (N, 6) of it, changes added as small as
-    they are."""
+def add_correction(system, model, at, correction, x):
+    """x, changes in `at` <- the direction plus a `correction` (N, 6).
+
+    The changes of the correction are computed separately and then added, which avoids cancellation.
+    """
     B, L, wires, X, F = system.B, system.L, system.wires, at.X, at.F
-    kept, kept_facets = np.empty((6, COLUMNS)), np.empty((6, 30))
+    saved, saved_facets = np.empty((6, COLUMNS)), np.empty((6, 30))
     for i in range(B.shape[0]):
         to, size = B[i, 1], B[i, 2]
         if B[i, 0] == FREE:
             for k in range(size):
-                X[to + k, DR] += more[wires[i, 2], k] if wires[i, 2] >= 0 else 0.0
+                X[to + k, DR] += correction[wires[i, 2], k] if wires[i, 2] >= 0 else 0.0
             continue
         for k in range(size):
             for m in range(COLUMNS):
-                kept[k, m] = X[to + k, m]
+                saved[k, m] = X[to + k, m]
             if F.shape[0] > 0:
                 for m in range(10, 30):
-                    kept_facets[k, m] = F[to + k, m]
+                    saved_facets[k, m] = F[to + k, m]
         clear(to, size, X, F)
         for k in range(to, to + size):
-            X[k, DY] = end_rate(system, i, at.end_rows, k, more)
+            X[k, DY] = end_rate(system, i, at.end_rows, k, correction)
         respond(i, model, B, L, X, F)
         for k in range(size):
             for m in (DR, DW, DY):
-                X[to + k, m] += kept[k, m]
+                X[to + k, m] += saved[k, m]
             for m in (C, CW):
-                X[to + k, m] = kept[k, m]
+                X[to + k, m] = saved[k, m]
             if F.shape[0] > 0:
                 for m in range(10, 20):
-                    F[to + k, m] += kept_facets[k, m]
+                    F[to + k, m] += saved_facets[k, m]
                 for m in range(20, 30):
-                    F[to + k, m] = kept_facets[k, m]
+                    F[to + k, m] = saved_facets[k, m]
     for i in range(x.shape[0]):
         for k in range(6):
-            x[i, k] += more[i, k]
+            x[i, k] += correction[i, k]

@@ -1,4 +1,4 @@
-"""A step at given velocities as an ordinary global problem: what the judge sees, and other solvers solve."""
+"""Tangent problem of a step: a global contact problem, its linearisation at given velocities."""
 
 import math
 
@@ -13,13 +13,13 @@ from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.momentum import momentum
 
 FAR = 10.0
-"""A gap is no wider, in units of velocity, than so many times the largest velocity of any block: residuals
-are relative to velocities, and what is far away would make every error small."""
+"""Gaps, in units of velocity, are limited to this multiple of the largest velocity of any block. Residuals
+are relative to velocities, and wide gaps would make every error small [-] (heuristic)."""
 
 
 @jit
 def mass_blocks(bodies):
-    """(M, root), (nd, 6, 6): diag(m, J) and F with M^-1 = F F', of the `StepBodies` that have a row."""
+    """Return (M, root), each (nd, 6, 6): diag(m, J) and F with M^-1 = F F' of the dynamic `StepBodies`."""
     row, mass, J, nd = bodies.row, bodies.mass, bodies.J, 0
     for b in range(row.shape[0]):
         nd = max(nd, row[b] + 1)
@@ -48,7 +48,7 @@ def mass_blocks(bodies):
 
 @jit
 def free_velocities(bodies, momenta, root, v):
-    """v (n, 6) <- root root' momenta of bodies with a row, prescribed velocities of the others."""
+    """v (n, 6) <- root root' momenta of dynamic bodies, prescribed velocities of other bodies."""
     row, scaled = bodies.row, np.empty(6)
     for b in range(row.shape[0]):
         for k in range(6):
@@ -59,29 +59,32 @@ def free_velocities(bodies, momenta, root, v):
 
 @jit
 def tangent_parts(step, rows, X, v, M, root):
-    """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
+    """Return (f, u_bias) of the tangent problem at velocities v (n, 6), with values in column Y of X (n, 9).
 
-    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 9), of gaps at most FAR times the largest
-    velocity.
+    M v - f = P(v) - p, and H' v + u_bias equals the values; those of gaps are limited to FAR times the
+    largest velocity.
     """
+    # 1. f = p - P(v) + M v.
     bodies, kind, offset = step.bodies, step.blocks.K.kind, step.blocks.K.offset
     row, pairs, sides = bodies.row, step.blocks.pairs, step.blocks.sides
     nd, n = M.shape[0], X.shape[0]
-    f, u_bias, left = np.empty((nd, 6)), np.empty(n), np.empty(6)
+    f, u_bias, leaving = np.empty((nd, 6)), np.empty(n), np.empty(6)
     for b in range(row.shape[0]):
         i = row[b]
         if i >= 0:
-            momentum(bodies.mass[b], bodies.J[b], step.h, v[b], left)
+            momentum(bodies.mass[b], bodies.J[b], step.h, v[b], leaving)
             for k in range(6):
-                f[i, k] = bodies.p[b, k] - left[k]
+                f[i, k] = bodies.p[b, k] - leaving[k]
                 for m in range(6):
                     f[i, k] += M[i, k, m] * v[b, m]
+    # 2. The largest velocity of any row, at v or without impulses.
     free, largest = np.empty(v.shape), 0.0
     free_velocities(bodies, f, root, free)
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
             u, w = rate(sides[i], rows[k], v), rate(sides[i], rows[k], free)
             largest = max(largest, abs(u), abs(w))
+    # 3. u_bias = values - H' v.
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
             moved = 0.0
@@ -97,8 +100,7 @@ def tangent_parts(step, rows, X, v, M, root):
 
 @jit
 def tangent(step, v):
-    """(rows, M, root, f, u_bias) of the tangent problem of `StepArrays` at velocities v (n, 6) of all
-    bodies."""
+    """Return (rows, M, root, f, u_bias) of the tangent problem of `StepArrays` at velocities v (n, 6)."""
     n = step.blocks.K.offset[-1]
     rows = np.zeros((n, 2, 6))
     start_rows(step, rows)

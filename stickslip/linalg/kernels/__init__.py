@@ -1,1 +1,1 @@
-"""Kernels of the block factorisations: ordering, symbolic, numeric, each arrays in, arrays out."""
+"""Kernels of the block factorisations: ordering, symbolic and numeric factorisation, solves."""

@@ -1,7 +1,7 @@
-"""Matrices as lists of blocks: the graph they have, M + H D H', and the residual of a solve.
+"""Matrices as lists of blocks: their graph, assembly of M + H D H', and the residual of a solve.
 
-In a list of blocks each pair is given once, in either order; blocks of the same pair add up; of
-diagonal blocks the lower triangle counts.
+In a list of blocks each pair occurs once, in either order. Blocks of the same pair are added. Only the lower
+triangles of diagonal blocks are read.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,25 @@ from stickslip.state import IntArray
 
 
 class BlockList(NamedTuple):
-    """Where the blocks of a symmetric matrix are."""
+    """Pattern of a symmetric block matrix."""
 
     one: IntArray
-    """Block row of each [-], shape (nnzb,)."""
+    """Block row of each block [-], shape (nnzb,)."""
     other: IntArray
-    """Block column [-], shape (nnzb,)."""
+    """Block column of each block [-], shape (nnzb,)."""
     source: IntArray
-    """Where it starts in the values, row-major [-], shape (nnzb + 1,)."""
+    """Index of the first value of each block, row-major, and the number of values [-], shape (nnzb + 1,)."""
     offset: IntArray
-    """First scalar row of each block row [-], shape (n + 1,)."""
+    """First scalar row of each block row, and their number [-], shape (n + 1,)."""
 
 
 @jit
 def graph(one, other, start):
-    """start (n+1,) <- of the adjacency lists; returns the neighbours, each once, without loops."""
+    """start (n + 1,) <- index of the first neighbour of each vertex.
+
+    Return the neighbours, each once, without loops.
+    """
+    # 1. Lists with duplicates.
     n = start.shape[0] - 1
     count = np.zeros(n + 1, np.int64)
     for k in range(one.shape[0]):
@@ -44,6 +48,7 @@ def graph(one, other, start):
             neighbour[into[j]] = i
             into[i] += 1
             into[j] += 1
+    # 2. Lists without duplicates.
     seen, total = np.full(n, -1, np.int64), 0
     start[0] = 0
     for i in range(n):
@@ -59,12 +64,12 @@ def graph(one, other, start):
 
 @jit
 def body_values(mass, bodies, offset, rows, weight, edge, work, values):
-    """values <- blocks of M + H D H': the bodies, then the pairs of bodies that touch.
+    """values (nnzb, k, k) <- blocks of M + H D H': those of bodies, then those of pairs of bodies in contact.
 
-    mass (bodies, k, k); bodies (nc, 2), offset (nc+1,), rows (n, 2, k): contact blocks; edge (nc,):
-    block of the contact's pair, of which the higher body is the row, -1 if one side is fixed; work
-    (widest contact, k); values (nnzb, k, k).
-    weight: D as one number (1,), a number per component (n,), or flat blocks, row-major.
+    mass (bodies, k, k); bodies (nc, 2), offset (nc + 1,), rows (n, 2, k): H in contact blocks; weight: D as a
+    number (1,), a number per component (n,), or flat blocks, row-major; edge (nc,): block of the pair of each
+    contact, whose row is the body with the larger number, -1 if one side is fixed; work (largest contact, k):
+    work array.
     """
     nb, k = mass.shape[0], mass.shape[1]
     for i in range(nb):
@@ -98,7 +103,7 @@ def body_values(mass, bodies, offset, rows, weight, edge, work, values):
 
 @jit
 def _add_product(rows, first, d, side, work, out):
-    """out += rows' work of one contact and side."""
+    """out (k, k) <- out + rows' work for one contact and side."""
     for i in range(d):
         for a in range(out.shape[0]):
             h = rows[first + i, side, a]
@@ -108,7 +113,7 @@ def _add_product(rows, first, d, side, work, out):
 
 @jit
 def residual(blocks, values, b, x, r, bound):
-    """r <- b - A x and bound <- |b| + |A| |x| of a `BlockList`.   all (size,)."""
+    """r <- b - A x, bound <- |b| + |A| |x| for a `BlockList`; all have shape (size,)."""
     one, other, source, offset = blocks.one, blocks.other, blocks.source, blocks.offset
     for i in range(b.shape[0]):
         r[i], bound[i] = b[i], abs(b[i])
@@ -127,10 +132,10 @@ def residual(blocks, values, b, x, r, bound):
 
 @jit
 def pivot_scale(blocks, negative, values, diagonal, scale):
-    """scale (size,) <- size of each pivot, up to rounding and units, without elimination.
+    """scale (size,) <- estimated size of each pivot, without elimination; diagonal (size,) <- A_ii.
 
-    |A_ii|, and for negative pivots, and for those with A_ii = 0, also the sum of A_ij^2 / |A_jj| over
-    pivots j of the other sign. diagonal (size,) <- A_ii. It follows a change of units of A.
+    The scale is |A_ii|. For negative pivots, and if A_ii = 0, the sum of A_ij^2 / |A_jj| over pivots j of the
+    other sign is added. It changes consistently with the units of A.
     """
     one, other, source, offset = blocks.one, blocks.other, blocks.source, blocks.offset
     diagonal[:] = 0.0

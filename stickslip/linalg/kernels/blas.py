@@ -1,9 +1,9 @@
-"""The routines of BLAS and LAPACK of the factorisations; `kernels/fortran.py` says how they are called."""
+"""Routines of BLAS and LAPACK for the factorisations, called as described in `kernels/fortran.py`."""
 
 from stickslip.kernels.fortran import routine
 
 NO, TRANSPOSED, LOWER, UPPER, LEFT, RIGHT, UNIT = (ord(letter) for letter in "NTLULRU")
-"""Characters of BLAS; LEFT and LOWER share a letter, UPPER and UNIT too."""
+"""Option characters of BLAS; LEFT and LOWER are the same letter, as are UPPER and UNIT."""
 
 dgemm = routine("scipy.linalg.cython_blas", "dgemm", "cciiidpipidpi")
 dsyrk = routine("scipy.linalg.cython_blas", "dsyrk", "cciidpidpi")

@@ -1,11 +1,11 @@
 """Nested dissection of a graph whose vertices have positions, with refined vertex separators.
 
-A set of vertices is cut by the plane, normal to one of the axes, with the smallest separator (George
-1973 on grids; Miller, Teng, Thurston & Vavasis 1997 on geometric graphs); the separator is refined
-by moves of single vertices (Fiduccia & Mattheyses 1982, for separators as Ashcraft & Liu 1998) and
-numbered last. Sets of at most a leaf are ordered by minimum degree, counting outside neighbours.
+A set of vertices is cut by the plane, normal to one of the axes, with the smallest separator (George 1973 for
+grids; Miller, Teng, Thurston & Vavasis 1997 for geometric graphs). The separator is refined by moves of
+single vertices (Fiduccia & Mattheyses 1982; for separators Ashcraft & Liu 1998) and ordered last. Small sets
+are ordered by minimum degree, with outside neighbours counted in degrees.
 
-The graph: start (n+1,), neighbour (start[n],), no loops, each edge at both ends.
+A graph is (start (n + 1,), neighbour (start[n],)), without loops, each edge at both ends.
 """
 
 from typing import Any, NamedTuple
@@ -19,47 +19,47 @@ from stickslip.state import BoolArray, IntArray
 FIRST, SECOND, SEPARATOR = 0, 1, 2
 """Sides of a vertex."""
 LEAF = 64
-"""Sets of so many vertices are not cut."""
+"""Largest number of vertices of a set that is not cut (heuristic)."""
 HALO = 512
-"""Outside neighbours of a leaf that are counted, at most."""
+"""Largest number of outside neighbours of a leaf that are counted (heuristic)."""
 NARROW = 0.3
-"""Smallest share of a set on one side of a cutting plane."""
+"""Smallest share of a set on one side of a cutting plane [-] (heuristic)."""
 IMBALANCE = 0.15
-"""By how much a side may exceed one half of a set in refinement."""
+"""Largest excess of a side over one half of a set in refinement, as a share of the set [-] (heuristic)."""
 PASSES = 4
-"""Passes of refinement, at most."""
+"""Largest number of passes of refinement (heuristic)."""
 PATIENCE = 60
-"""Moves without gain after which a pass of refinement ends."""
+"""Number of moves without gain after which a pass ends (heuristic)."""
 
 
 class Cut(NamedTuple):
-    """A graph, and room for cutting sets of its vertices."""
+    """A graph, and work arrays for cutting sets of its vertices."""
 
     start: IntArray
-    """[-], shape (n + 1,)."""
+    """Index of the first neighbour of each vertex [-], shape (n + 1,)."""
     neighbour: IntArray
-    """[-], shape (start[n],)."""
+    """Neighbours [-], shape (start[n],)."""
     member: BoolArray
-    """Whether a vertex is in the set that is cut [-], shape (n,)."""
+    """Whether each vertex is in the set that is cut [-], shape (n,)."""
     side: Any
-    """Of each vertex [-], shape (n,)."""
+    """Side of each vertex [-], shape (n,)."""
     locked: BoolArray
-    """Whether it has been moved in a pass of refinement [-], shape (n,)."""
+    """Whether each vertex was moved in the present pass [-], shape (n,)."""
     separator: IntArray
-    """Vertices of the separator, and some that were [-], shape (n,)."""
+    """Vertices of the separator, and some that have left it [-], shape (n,)."""
     counts: IntArray
-    """Vertices per side [-], shape (3,)."""
+    """Number of vertices per side [-], shape (3,)."""
     moved: IntArray
-    """Vertices as they were moved in a pass [-], shape (4 n + 16,)."""
+    """Vertices in the order of moves in the present pass [-], shape (4 n + 16,)."""
     came: Any
-    """From which side [-], shape (4 n + 16,)."""
+    """Side of each of them before the move [-], shape (4 n + 16,)."""
 
 
 @jit
 def dissect(along, start, neighbour, order):
-    """order <- vertices in elimination order; False if a cut failed.   along (axes, n), order (n,).
+    """order (n,) <- vertices in elimination order; return False if a cut has no small separator.
 
-    along[a] lists the vertices sorted by coordinate a; it is overwritten.
+    along (axes, n): vertices sorted by each coordinate; it is overwritten.
     """
     axes, n = along.shape
     place, part, count = np.full(n, -1, np.int64), np.empty(n, np.int64), np.zeros(3, np.int64)
@@ -78,6 +78,7 @@ def dissect(along, start, neighbour, order):
             if size > 0:
                 _order_leaf(start, neighbour, along[0, low:high], place, order[low:high])
             continue
+        # 1. Cut of the set, and refinement of the separator.
         for i in range(low, high):
             member[along[0, i]] = True
         vertices = along[0, low:high].copy()
@@ -87,6 +88,7 @@ def dissect(along, start, neighbour, order):
             member[vertices[i - low]] = False
         if 2 * count[SEPARATOR] > size or (count[SEPARATOR] > 0 and min(count[FIRST], count[SECOND]) == 0):
             return False
+        # 2. Both sides in the order of each coordinate, and the separator last.
         middle, last = low + count[FIRST], low + count[FIRST] + count[SECOND]
         for axis in range(axes):
             into = np.array((low, middle, last))
@@ -106,8 +108,12 @@ def dissect(along, start, neighbour, order):
 
 @jit
 def _cut(along, low, high, cut, rank):
-    """Sides <- the best plane's two sides and separator: one side's vertices with a neighbour across.
-    rank (n,) work, -1 before and after."""
+    """cut.side <- sides and separator of the best plane; the separator is the vertices of one side with a
+    neighbour on the other.
+
+    rank (n,): work array, -1 before and after.
+    """
+    # 1. The plane with the smallest separator, with a penalty for imbalance.
     start, neighbour, member, side = cut.start, cut.neighbour, cut.member, cut.side
     size = high - low
     ahead, behind = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -123,8 +129,8 @@ def _cut(along, low, high, cut, rank):
                 if member[neighbour[q]]:
                     other = rank[neighbour[q]]
                     nearest, farthest = min(nearest, other), max(farthest, other)
-            # Of a cut after rank c, v is a separator vertex of the first side for i <= c < farthest,
-            # of the second side for nearest <= c < i.
+            # For a cut after rank c, v is a separator vertex of the first side if i <= c < farthest, and of
+            # the second side if nearest <= c < i.
             ahead[i] += 1
             ahead[farthest] -= 1
             behind[nearest] += 1
@@ -141,6 +147,7 @@ def _cut(along, low, high, cut, rank):
             if cost < best:
                 best, best_axis, best_cut = cost, axis, c
                 best_side = FIRST if first <= second else SECOND
+    # 2. Sides and separator of this plane.
     for i in range(size):
         v = along[best_axis, low + i]
         side[v] = FIRST if i <= best_cut else SECOND
@@ -156,9 +163,9 @@ def _cut(along, low, high, cut, rank):
 
 @jit
 def _refine(vertices, cut):
-    """Shrink the separator: move its vertices to a side, their neighbours across take their place.
+    """Reduce the separator: move its vertices to a side; their neighbours on the other side replace them.
 
-    Each pass moves greedily, also uphill, no vertex twice, and returns to its best state.
+    A pass moves greedily, even if the separator grows, no vertex twice, and returns to its best state.
     """
     start, neighbour, member, side, locked, separator, count, moved, came = cut
     size = vertices.shape[0]
@@ -211,7 +218,10 @@ def _refine(vertices, cut):
 
 @jit
 def _best_move(cut, waiting, most):
-    """(vertex, side, waiting) of the move that shrinks the separator most, ties to balance; -1 if none."""
+    """Return (vertex or -1, side, size of `separator`) of the move that reduces the separator most.
+
+    Ties go to the smaller side.
+    """
     start, neighbour, member, side, locked, separator, count, _, _ = cut
     best, vertex, to = -(1 << 40), -1, FIRST
     i = 0
@@ -242,7 +252,7 @@ def _best_move(cut, waiting, most):
 
 @jit
 def _order_leaf(start, neighbour, vertices, place, order):
-    """order <- vertices of a leaf by minimum degree, neighbours outside of it counted, HALO at most."""
+    """order <- vertices of a leaf by minimum degree; at most HALO outside neighbours count in degrees."""
     count, outside, entries = vertices.shape[0], 0, 0
     for i in range(count):
         place[vertices[i]] = i

@@ -1,7 +1,7 @@
-"""From a graph and an order to supernodes: elimination tree, postorder, merging.
+"""Supernodes of a graph in a given order: elimination tree, postorder, merging.
 
-The graph: start (n+1,), neighbour, no loops, each edge at both ends. Blocks are numbered by their
-place in an order. Width: scalar columns of a block (6 for a body, 3 for a contact, any).
+A graph is (start (n + 1,), neighbour), without loops, each edge at both ends. Blocks are numbered by their
+position in an order. The width of a block is its number of scalar columns (6 for a body, 3 for a contact).
 """
 
 from typing import NamedTuple
@@ -12,18 +12,20 @@ from stickslip.kernels.jit import jit
 from stickslip.state import BoolArray, IntArray
 
 FRONT, OVERHEAD, RATE, EXTEND = 700.0, 18.0, 34.0, 0.25
-"""Model of a front's time [ns]: per front, columns lost to short loops, flops per ns, ns per entry added.
+"""Cost model of a front: time per front [ns], columns of overhead due to short loops, flops per ns, time per
+entry of the update matrix [ns].
 
-Measured on sphere packings of 1,000 to 50,000 contacts; the optimum is flat (half and twice each are
-within 15 %).
+Measured on sphere packings of 1,000 to 50,000 contacts. The optimum is flat: half and twice of each value are
+within 15 %.
 """
 
 
 @jit
 def tree(start, neighbour, order, width, parent, blocks, scalars):
-    """parent, blocks, scalars <- elimination tree (-1: root) and column counts of L (Liu 1990).
+    """parent, blocks, scalars <- elimination tree (-1 for roots) and column counts of L (Liu 1990).
 
-    blocks, scalars: rows of each block column of L, its diagonal block included.
+    blocks, scalars: numbers of block rows and of scalar rows of each block column of L, including its
+    diagonal block.
     """
     n = order.shape[0]
     place, ancestor, seen = np.empty(n, np.int64), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
@@ -52,7 +54,7 @@ def tree(start, neighbour, order, width, parent, blocks, scalars):
 
 @jit
 def postorder(parent, post):
-    """post <- nodes of a forest, children before their parent, first children first."""
+    """post <- postorder of a forest: children before their parent, first children first."""
     n = parent.shape[0]
     first, after = np.full(n + 1, -1, np.int64), np.full(n, -1, np.int64)
     for i in range(n - 1, -1, -1):
@@ -77,43 +79,45 @@ def postorder(parent, post):
 
 @jit
 def _nanoseconds(columns, rows):
-    """Model of the time of a front [ns] with so many pivot columns and rows below them."""
+    """Return the modelled time of a front with so many pivot columns, and rows below them [ns]."""
     c, r = float(columns), float(rows)
     flops = c * c * c / 3.0 + c * c * r + c * r * r
     return FRONT + flops * (1.0 + OVERHEAD / c) / RATE + EXTEND * r * r
 
 
 class Forest(NamedTuple):
-    """Supernodes as they are merged; lists of blocks and of children are linked, -1 at their ends."""
+    """Supernodes during merging; blocks and children are in linked lists that end with -1."""
 
     columns: IntArray
-    """Scalar columns of each, as the model takes them [-], shape (ns,)."""
+    """Scalar columns of each supernode in the cost model [-], shape (ns,)."""
     height: IntArray
-    """The same with the rows below [-], shape (ns,)."""
+    """Scalar columns plus rows below them [-], shape (ns,)."""
     up: IntArray
-    """Parent [-], shape (ns,)."""
+    """Parent of each supernode [-], shape (ns,)."""
     child: IntArray
-    """First child [-], shape (ns,)."""
+    """First child of each supernode [-], shape (ns,)."""
     sibling: IntArray
-    """Next child of its parent [-], shape (ns,)."""
+    """Next child of the same parent [-], shape (ns,)."""
     alive: BoolArray
-    """Whether it is not merged into another [-], shape (ns,)."""
+    """Whether the supernode is not merged into another one [-], shape (ns,)."""
     head: IntArray
-    """First block [-], shape (n,)."""
+    """First block of each supernode [-], shape (n,)."""
     tail: IntArray
-    """Last block [-], shape (n,)."""
+    """Last block of each supernode [-], shape (n,)."""
     link: IntArray
     """Next block of each block [-], shape (n,)."""
 
 
 @jit
 def supernodes(order, width, parent, blocks, scalars, negative, dear):
-    """(permutation (n,), first (count + 1,), above (count,)): maximal supernodes, then children merged into
-    parents while the model says that it pays; blocks in final order, first block and parent of each.
+    """Return (permutation (n,), first (count + 1,), above (count,)): final order of the blocks, first block
+    and parent of each supernode.
 
-    order .. scalars: in postorder. negative (n,): blocks that go first inside their supernode. dear:
-    sizes in the model over real ones, more than 1 where the zeros of a merge cost more.
+    Children of maximal supernodes are merged into their parents while this reduces the modelled time. order,
+    width, parent, blocks, scalars: in postorder; negative (n,): blocks that come first in their supernode;
+    dear: factor of sizes in the cost model, above 1 if the zeros of a merge are more expensive.
     """
+    # 1. Maximal supernodes: chains of blocks with the same structure.
     n = order.shape[0]
     home, head = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     tail, link = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
@@ -132,10 +136,11 @@ def supernodes(order, width, parent, blocks, scalars, negative, dear):
         height[s] = dear * scalars[head[s]]
         if parent[tail[s]] >= 0:
             up[s] = home[parent[tail[s]]]
+    # 2. Merging, from the leaves up.
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     forest = Forest(columns, height, up, child, sibling, np.ones(count, np.bool_), head, tail, link)
     for s in range(count):
-        for _ in range(2):  # once more, for the grandchildren that a merge made children
+        for _ in range(2):  # twice, since grandchildren become children by a merge
             if not _merge_children(s, forest):
                 break
         if up[s] >= 0:
@@ -146,7 +151,7 @@ def supernodes(order, width, parent, blocks, scalars, negative, dear):
 
 @jit
 def _merge_children(s, forest):
-    """Take children into s where the model gains; whether any was."""
+    """Merge children into s if this reduces the modelled time; return whether any was merged."""
     columns, height, up, child, sibling, head = (
         forest.columns, forest.height, forest.up, forest.child, forest.sibling, forest.head,
     )  # fmt: skip
@@ -163,7 +168,7 @@ def _merge_children(s, forest):
         head[s] = head[c]
         height[s] += columns[c]
         columns[s] += columns[c]
-        last = before  # children of c take its place in the list
+        last = before  # the children of c replace it in the list
         g = child[c]
         while g >= 0:
             up[g] = s
@@ -183,7 +188,7 @@ def _merge_children(s, forest):
 
 @jit
 def _number(order, negative, forest):
-    """What `supernodes` gives: those that are left, in postorder, negative blocks first in each."""
+    """Return the result of `supernodes`: remaining supernodes in postorder, negative blocks first in each."""
     up, child, count, n = forest.up, forest.child, forest.up.shape[0], order.shape[0]
     permutation, first, above = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
     name, path = np.full(count, -1, np.int64), np.empty(count + 1, np.int64)

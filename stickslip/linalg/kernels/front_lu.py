@@ -1,9 +1,9 @@
-"""Numeric multifrontal P A = L U of an unsymmetric matrix whose blocks have a symmetric pattern.
+"""Numeric multifrontal P A = L U factorisation of an unsymmetric matrix of blocks with a symmetric pattern.
 
-Front s has `columns` = n pivots and `rows` = m below (and right of) them. Its L panel (n + m, n) and
-its U panel (n, m), both column-major, stay; its update matrix (m, m), column-major, waits on a stack
-until its parent has added it. Rows are exchanged only among the pivots of a front: others are not
-fully summed yet.
+Front s has `columns` = n pivots and `rows` = m rows below, and columns right of, them. Its L panel (n + m, n)
+and its U panel (n, m), both column-major, are parts of the factor. Its update matrix (m, m), column-major, is
+on a stack until it is added to its parent. Rows are exchanged only among the pivots of a front, since other
+rows are not fully summed.
 """
 
 from typing import NamedTuple
@@ -27,31 +27,31 @@ from stickslip.linalg.kernels.blas import (
 from stickslip.state import Array, BoolArray, IntArray
 
 NARROW = 12
-"""Fronts of so many pivots are done here, wider ones by BLAS."""
+"""Fronts up to this number of pivots are factored by compiled loops, wider ones by BLAS."""
 FLOOR = 1e-6
-"""Part of the largest row below which a row counts as zero when residuals are judged."""
+"""Share of the largest row that is added to the size of each row in backward errors [-] (heuristic)."""
 
 
 class BlockRows(NamedTuple):
-    """A matrix in block rows."""
+    """Matrix in block rows."""
 
     offset: IntArray
-    """First scalar row of each [-], shape (n + 1,)."""
+    """First scalar row of each block row, and their number [-], shape (n + 1,)."""
     row_start: IntArray
-    """First block of each, and the number of all [-], shape (n + 1,)."""
+    """Index of the first block of each block row, and the number of blocks [-], shape (n + 1,)."""
     column: IntArray
     """Block column of each block [-], shape (blocks,)."""
     data_start: IntArray
-    """Where it starts in the values, and their number [-], shape (blocks + 1,)."""
+    """Index of the first value of each block, and the number of values [-], shape (blocks + 1,)."""
     data: Array
-    """Values, row-major."""
+    """Values of the blocks, each row-major [any], shape (data_start[-1],)."""
     active: BoolArray
-    """Whether a block row is not one of the identity [-], shape (n,)."""
+    """Whether each block row is active; inactive rows are those of the identity [-], shape (n,)."""
 
 
 @jit_without_lock
 def fill(plan, values, x):
-    """x <- panels of L and U before anything is eliminated, from the values of the blocks."""
+    """x <- panels of L and U before the elimination: the values of the blocks."""
     x[:] = 0.0
     for q in range(values.shape[0]):
         x[plan.to[q]] += values[q]
@@ -59,11 +59,12 @@ def fill(plan, values, x):
 
 @jit_without_lock
 def factorise(plan, x, u, exchange, info, first, end):
-    """Panels of the fronts from `first` to `end`, as `fill` has them, <- L and U; the first column without
-    pivot, -1 if none. What is below them in the tree is done.
+    """x <- L and U of the fronts from `first` to `end` - 1; return the first column with an invalid pivot, or
+    -1.
 
-    u: stack; exchange (size,) int32 <- the row, in its front and counted from 1, that each pivot row was
-    exchanged with. No pivot: zero, NaN or infinite.
+    On entry x is the result of `fill`, and the fronts below these in the tree are factored. u: stack;
+    exchange (size,) int32 <- the row that each pivot row was exchanged with, counted from 1 in its front.
+    Zero, NaN and infinity are invalid pivots.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     exchange_address, info_address = exchange.ctypes.data, info.ctypes.data
@@ -76,10 +77,12 @@ def factorise(plan, x, u, exchange, info, first, end):
             plan.upper[s],
             fronts.update[s],
         )
+        # 1. Update matrices of the children.
         step, head = n + m, fronts.head[s]
         add_children(fronts, s, x, up, u, 0, step)
         if n == 0:
             continue
+        # 2. P A = L U of the pivots.
         top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
         if n <= NARROW:
             _narrow_lu(x, at, step, n, exchange[head : head + n])
@@ -91,6 +94,7 @@ def factorise(plan, x, u, exchange, info, first, end):
                 return head + j
         if m == 0:
             continue
+        # 3. Columns right of the pivots, rows below them, and the update matrix.
         exchange_rows(x, up, n, m, exchange[head : head + n])
         if n <= NARROW:
             _narrow_right(x, at, step, n, up, m)
@@ -105,7 +109,7 @@ def factorise(plan, x, u, exchange, info, first, end):
 
 @jit
 def sign(plan, x, exchange):
-    """Sign of the determinant of what `factorise` has factored, from its pivots and exchanges of rows."""
+    """Return the sign of the determinant of the factored matrix, from pivots and exchanges of rows."""
     fronts, out = plan.fronts, 1.0
     for s in range(fronts.columns.shape[0]):
         n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
@@ -117,8 +121,11 @@ def sign(plan, x, exchange):
 
 @jit_without_lock
 def add_children(fronts, s, x, up, u, first, end):
-    """Add the update matrices of the children of front s to its panels, U at `up`, and to its own, 0 before:
-    to the columns from `first` to `end`, those of the pivots before those of the rows."""
+    """Add the update matrices of the children of front s to its panels, U at `up`, and to its update matrix.
+
+    Only the columns from `first` to `end` - 1 of the front are changed; columns of pivots come first. The
+    update matrix of s is set to 0 before.
+    """
     run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
     n, m, at, into = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.update[s]
     u[into + max(first - n, 0) * m : into + max(end - n, 0) * m] = 0.0
@@ -143,7 +150,7 @@ def add_children(fronts, s, x, up, u, first, end):
 
 @jit
 def _narrow_lu(x, at, step, n, exchange):
-    """P A = L U of the n x n block in place, the largest of its column as pivot."""
+    """Factor the n x n block in place, P A = L U, with partial pivoting."""
     for j in range(n):
         here, best = at + j * step, j
         for i in range(j + 1, n):
@@ -165,7 +172,7 @@ def _narrow_lu(x, at, step, n, exchange):
 
 @jit
 def exchange_rows(x, up, n, m, exchange):
-    """Exchange the rows of the U panel as those of the pivots were."""
+    """Apply the row exchanges of the pivots to the U panel."""
     for i in range(n):
         k = exchange[i] - 1
         if k != i:
@@ -229,7 +236,11 @@ def _narrow_update(x, at, step, n, m, up, u, into):
 
 @jit
 def solve(plan, x, exchange, b, y, below, out):
-    """out <- A^-1 b on the block rows that are not left out.   y (size,), below (most rows,) work."""
+    """out <- A^-1 b for the block rows in the factor.
+
+    y (size,), below (largest number of rows of a front,): work arrays.
+    """
+    # 1. Forward substitution with P and L.
     x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
     fronts = plan.fronts
     count = fronts.columns.shape[0]
@@ -260,6 +271,7 @@ def solve(plan, x, exchange, b, y, below, out):
         for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
             _add_multiple(-1.0, below, k, y, fronts.reach_to[g], fronts.reach_length[g])
             k += fronts.reach_length[g]
+    # 2. Backward substitution with U.
     for s in range(count - 1, -1, -1):
         n, m, at, up, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], plan.upper[s], fronts.head[s]
         step = n + m
@@ -288,7 +300,7 @@ def solve(plan, x, exchange, b, y, below, out):
 
 @jit
 def _add_multiple(f, a, i, b, j, length):
-    """b[j:] += f a[i:], so many numbers."""
+    """b[j : j + length] += f a[i : i + length]."""
     part, into = a[i : i + length], b[j : j + length]
     for k in range(length):
         into[k] += f * part[k]
@@ -296,8 +308,10 @@ def _add_multiple(f, a, i, b, j, length):
 
 @jit
 def without_open(matrix, b, out):
-    """out <- b, less what the rows of the identity, those not active, contribute to the others.   matrix:
-    `BlockRows`."""
+    """out <- b minus the contributions of inactive rows, those of the identity, to active rows.
+
+    matrix: `BlockRows`.
+    """
     offset, row_start, column, data_start, data, active = matrix
     for i in range(active.shape[0]):
         for a in range(offset[i], offset[i + 1]):
@@ -317,10 +331,11 @@ def without_open(matrix, b, out):
 
 @jit
 def residual(matrix, b, x, rest):
-    """rest[0] <- b - A x; returns its size beside |A| |x| + |b| (Oettli & Prager 1964), row by row.
+    """rest[0] <- b - A x; return the backward error, max over rows of |b - A x| / (|A| |x| + |b|).
 
-    A row that is small beside the largest (by FLOOR) is measured by that: its own size may be what
-    cancellation has left. Rows not active are those of the identity.   rest (2, size).
+    This is the error of Oettli & Prager (1964), with FLOOR times the largest row added to the size of each
+    row, since the size of a small row may be a result of cancellation. Inactive rows are those of the
+    identity. rest (2, size).
     """
     offset, row_start, column, data_start, data, active = matrix
     largest = 0.0

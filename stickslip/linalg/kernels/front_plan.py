@@ -1,30 +1,30 @@
-"""The shape of a multifrontal P A = L U: where each number of the matrix and of its factor goes."""
+"""Layout of a multifrontal P A = L U: positions of the values of the matrix and of its factor."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.kernels.jit import jit
-from stickslip.linalg.kernels.fronts import Fronts, found, lay_out
+from stickslip.linalg.kernels.fronts import Fronts, lay_out, offset_in_front
 from stickslip.state import IntArray
 
 
 class Plan(NamedTuple):
-    """Where numbers go, for given widths of the blocks (0: the block is left out)."""
+    """Layout of a factor, for given widths of the blocks; blocks of width 0 are removed."""
 
     fronts: Fronts
     upper: IntArray
-    """Where the U panel of each front starts in the factor, and its length [-], shape (fronts + 1,)."""
+    """Index of the U panel of each front, and the size of the factor [-], shape (fronts + 1,)."""
     to: IntArray
-    """Where each value of the matrix goes in the factor; past its end if left out [-], shape (values,)."""
+    """Index of each value of the matrix in the factor; its size for removed values [-], shape (values,)."""
 
 
 @jit
 def plan(tree, widths, offset, row_start, column, data_start, shared):
-    """(`Plan`, numbers on the stack, job of each front) for a matrix in block rows.
+    """Return (`Plan`, size of the stack, job of each front) for a matrix in block rows.
 
-    widths (n,), 0 where a block row is left out, and offset (n+1,) in the caller's order; row_start,
-    column, data_start: its blocks; shared: as `lay_out` has it.
+    widths (n,), 0 for removed block rows, and offset (n + 1,) are in the order of the caller; row_start,
+    column, data_start: blocks of the matrix, see `BlockRows`; shared: see `lay_out`.
     """
     n, count = widths.shape[0], tree.above.shape[0]
     shape, row_offset, final, stack, job = lay_out(tree, np.zeros(n, np.bool_), widths, offset, shared)
@@ -43,12 +43,12 @@ def plan(tree, widths, offset, row_start, column, data_start, shared):
             p, r = tree.place[i], tree.place[j]
             s = tree.front_of[min(p, r)]
             end = tree.first[s + 1]
-            down = final[p] - head[s] if p < end else found(tree, row_offset, s, p)
+            down = final[p] - head[s] if p < end else offset_in_front(tree, row_offset, s, p)
             if r < end:
                 step = columns[s] + rows[s]
                 corner = panel[s] + (final[r] - head[s]) * step + down
             else:
-                step, along = columns[s], found(tree, row_offset, s, r)
+                step, along = columns[s], offset_in_front(tree, row_offset, s, r)
                 corner = upper[s] + (along - step) * step + down
             at = data_start[b]
             for k in range(widths[i]):

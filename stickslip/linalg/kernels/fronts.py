@@ -1,8 +1,8 @@
-"""The shape of a multifrontal factorisation (Duff & Reid 1983): what each front holds and where.
+"""Layout of a multifrontal factorisation (Duff & Reid 1983): sizes and positions of fronts.
 
-A front is a supernode: `columns` pivots and `rows` below them. Its panel (columns + rows, columns),
-column-major, stays in L; its update matrix (rows, rows), lower triangle, column-major, waits on a
-stack until its parent has added it.
+A front is a supernode with `columns` pivots and `rows` below them. Its panel (columns + rows, columns),
+column-major, is a part of L. Its update matrix (rows, rows), lower triangle, column-major, is on a stack
+until it is added to its parent.
 """
 
 from typing import NamedTuple
@@ -14,76 +14,88 @@ from stickslip.state import BoolArray, IntArray
 
 
 class Tree(NamedTuple):
-    """What the graph alone decides, in blocks."""
+    """Structure of the fronts in blocks, which depends on the graph only."""
 
     permutation: IntArray
-    """Final order [-], shape (n,)."""
+    """Blocks in the final order [-], shape (n,)."""
     place: IntArray
-    """Its inverse [-], shape (n,)."""
+    """Position of each block in the final order [-], shape (n,)."""
     first: IntArray
-    """First block of each front, and the number of all [-], shape (fronts + 1,)."""
+    """Position of the first block of each front, and n [-], shape (fronts + 1,)."""
     above: IntArray
     """Parent of each front, -1 for none [-], shape (fronts,)."""
     child_start: IntArray
-    """First child of each front in `child`, and their number [-], shape (fronts + 1,)."""
+    """Index in `child` of the first child of each front, and their number [-], shape (fronts + 1,)."""
     child: IntArray
-    """[-], shape (fronts,)."""
+    """Children of the fronts [-], shape (fronts,)."""
     row_start: IntArray
-    """First block below the pivots of each front in `row`, and their number [-], shape (fronts + 1,)."""
+    """Index in `row` of the first block row below the pivots of each front, and their number [-], shape
+    (fronts + 1,)."""
     row: IntArray
-    """These, increasing [-]."""
+    """Positions of these block rows, increasing in each front [-], shape (row_start[-1],)."""
     front_of: IntArray
     """Front of each block [-], shape (n,)."""
 
 
 class Fronts(NamedTuple):
-    """What fronts hold and where it goes, for given widths of the blocks."""
+    """Sizes and positions of the fronts in scalars, for given widths of the blocks."""
 
     scalar: IntArray
-    """The caller's place of each scalar column, in the final order [-], shape (size,)."""
+    """Number of each scalar column in the order of the caller, in the final order [-], shape (size,)."""
     head: IntArray
     """First scalar column of each front [-], shape (fronts,)."""
     columns: IntArray
-    """Its scalar pivots [-], shape (fronts,)."""
+    """Number of pivots of each front [-], shape (fronts,)."""
     rows: IntArray
-    """Rows below them [-], shape (fronts,)."""
+    """Number of rows below the pivots [-], shape (fronts,)."""
     panel: IntArray
-    """Start of its panel in L, and the length of all [-], shape (fronts + 1,)."""
+    """Index of the panel of each front in L, and the size of L [-], shape (fronts + 1,)."""
     update: IntArray
-    """Start of its update matrix on the stack [-], shape (fronts,)."""
+    """Index of the update matrix of each front on the stack [-], shape (fronts,)."""
     negative: IntArray
-    """How many of its pivots, the first, are negative [-], shape (fronts,)."""
+    """Number of negative pivots of each front, which come first [-], shape (fronts,)."""
     child_start: IntArray
+    """See `Tree`."""
     child: IntArray
+    """See `Tree`."""
     run_start: IntArray
-    """First of the runs of its rows that stay together in its parent, and the number of all [-],
-    shape (fronts + 1,): from where in its update matrix, to where in the parent's front, length."""
+    """Index of the first run of each front, and the number of runs: rows of its update matrix that are
+    consecutive in its parent [-], shape (fronts + 1,)."""
     run_from: IntArray
+    """First row of each run in the update matrix [-], shape (runs,)."""
     run_to: IntArray
+    """First row of each run in the front of the parent [-], shape (runs,)."""
     run_length: IntArray
+    """Number of rows of each run [-], shape (runs,)."""
     reach_start: IntArray
-    """The same of runs in the whole vector [-], shape (fronts + 1,): to where, length."""
+    """Index of the first reach of each front, and the number of reaches: rows below the pivots that are
+    consecutive in the whole vector [-], shape (fronts + 1,)."""
     reach_to: IntArray
+    """First scalar row of each reach [-], shape (reaches,)."""
     reach_length: IntArray
+    """Number of rows of each reach [-], shape (reaches,)."""
 
 
 class Blocks(NamedTuple):
-    """Blocks of the matrix in the order of fronts: those of front s are start[s]..start[s+1]."""
+    """Blocks of the matrix in the order of fronts."""
 
     start: IntArray
+    """Index of the first block of each front, and their number [-], shape (fronts + 1,)."""
     source: IntArray
-    """Where the block starts in the values."""
+    """Index of the first value of each block [-], shape (blocks,)."""
     height: IntArray
+    """Number of rows of each block [-], shape (blocks,)."""
     width: IntArray
+    """Number of columns of each block [-], shape (blocks,)."""
     to: IntArray
-    """Where it goes in L."""
+    """Index of each block in L [-], shape (blocks,)."""
     flip: BoolArray
-    """Whether as its transpose."""
+    """Whether each block is transposed in L [-], shape (blocks,)."""
 
 
 @jit
 def _sort(a, low, high):
-    """Shell sort of a[low:high] (np.sort would triple the time to compile)."""
+    """Sort a[low:high] by Shell sort (np.sort would triple the time to compile)."""
     gap = 1
     while gap < high - low:
         gap = 3 * gap + 1
@@ -99,7 +111,8 @@ def _sort(a, low, high):
 
 @jit
 def structure(start, neighbour, permutation, place, first, above):
-    """(child_start, child, row_start, row) of a `Tree`, from the graph and the other fields."""
+    """Return (child_start, child, row_start, row) of a `Tree`, from the graph and the other fields."""
+    # 1. Children.
     child_start, child = np.zeros(above.shape[0] + 1, np.int64), np.empty(above.shape[0], np.int64)
     row_start = np.empty(above.shape[0] + 1, np.int64)
     for s in range(above.shape[0]):
@@ -112,6 +125,7 @@ def structure(start, neighbour, permutation, place, first, above):
         if above[s] >= 0:
             child[into[above[s]]] = s
             into[above[s]] += 1
+    # 2. Rows of each front: neighbours of its blocks, and rows of its children, that are behind it.
     n, count = permutation.shape[0], row_start.shape[0] - 1
     row, total = np.empty(16 * n + 64, np.int64), 0
     seen = np.full(n, -1, np.int64)
@@ -143,16 +157,18 @@ def structure(start, neighbour, permutation, place, first, above):
 
 
 MUCH = 2e9
-"""Flops of a factorisation from which threads share it: a tenth of a second."""
+"""Smallest number of flops of a multithreaded factorisation: a tenth of a second."""
 SHARES = 8.0
-"""A subtree with less than this part of all flops is the work of one thread: a few of them for each of two to
-four threads, and what is left are fronts wide enough to be shared themselves."""
+"""Subtrees with less than 1 / SHARES of all flops are the work of one thread: a few of them for each of two
+to four threads; the fronts above are wide enough for several threads."""
 
 
 @jit
 def subtrees(above, columns, rows):
-    """(job of each front, number of jobs): subtrees that are independent of each other, and by the number of
-    jobs the fronts above all of them. One job where there is little to do."""
+    """Return (job of each front, number of jobs): independent subtrees.
+
+    Fronts above all subtrees have the number of jobs as their job. Small factorisations have one job.
+    """
     count = above.shape[0]
     work, job = np.empty(count), np.zeros(count, np.int64)
     total = 0.0
@@ -184,11 +200,13 @@ def subtrees(above, columns, rows):
 
 @jit
 def place_updates(rows, odd, job, jobs, most, update):
-    """Length of the stack; update (fronts,) <- places in the whole, from those in two stacks of each subtree.
+    """update (fronts,) <- indices in one array, from those in the two stacks of each subtree.
 
-    most (jobs + 1, 2): lengths of the stacks. The one in which a subtree leaves no matrix is beside that of
-    the next subtree, and takes matrices of fronts above, which are made when all subtrees are done.
+    Return its size. most (jobs + 1, 2): sizes of the stacks. The stack in which a subtree leaves no update
+    matrix is next to that of the following subtree; together they are reused for fronts above the subtrees,
+    which are factored later.
     """
+    # 1. Positions of the stacks, and free areas.
     count, base = rows.shape[0], np.empty((jobs, 2), np.int64)
     free, room, areas, stack, opens = np.empty(jobs, np.int64), np.empty(jobs, np.int64), 0, 0, True
     last = np.zeros(jobs, np.int64)
@@ -196,17 +214,18 @@ def place_updates(rows, odd, job, jobs, most, update):
         if job[s] < jobs:
             last[job[s]] = odd[s]
     for k in range(jobs):
-        own = last[k]
+        parity = last[k]
         if opens:
-            base[k, own], base[k, 1 - own] = stack, stack + most[k, own]
-            free[areas], room[areas] = base[k, 1 - own], most[k, 1 - own]
+            base[k, parity], base[k, 1 - parity] = stack, stack + most[k, parity]
+            free[areas], room[areas] = base[k, 1 - parity], most[k, 1 - parity]
             areas += 1
         else:
-            base[k, 1 - own], base[k, own] = stack, stack + most[k, 1 - own]
-            room[areas - 1] += most[k, 1 - own]
+            base[k, 1 - parity], base[k, parity] = stack, stack + most[k, 1 - parity]
+            room[areas - 1] += most[k, 1 - parity]
         stack += most[k, 0] + most[k, 1]
         if most[k, 0] + most[k, 1] > 0:
             opens = not opens
+    # 2. Update matrices in the stacks; those of fronts above in free areas, else at the end.
     for s in range(count):
         if job[s] < jobs:
             update[s] += base[job[s], odd[s]]
@@ -225,14 +244,16 @@ def place_updates(rows, odd, job, jobs, most, update):
 
 @jit
 def lay_out(tree, negative_block, widths, offset, shared):
-    """(`Fronts`, row_offset, final, length of the stack, job of each front) of a `Tree`.
+    """Return (`Fronts`, row_offset, final, size of the stack, job of each front) of a `Tree`.
 
-    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order;
-    shared: whether several threads are to work on it.
-    row_offset: where each block of `Tree.row` is in its front; final (n + 1,): first scalar column of each
-    block in the final order. Update matrices of odd and even depth are on two stacks, so that a parent's
-    never lies over its children's; where threads share the work, each of the `subtrees` has two of its own.
+    row_offset: first scalar row of each block of `Tree.row` in its front; final (n + 1,): first scalar column
+    of each block in the final order. negative_block, widths (n,), 0 for removed block rows, offset (n + 1,):
+    in the order of the caller; shared: whether several threads factor the matrix.
+
+    Update matrices of odd and even depth are on two stacks, so that the matrix of a parent never overlaps
+    those of its children. If `shared`, each of the `subtrees` has its own two stacks.
     """
+    # 1. Scalar columns in the final order.
     permutation, first, row_start, row = tree.permutation, tree.first, tree.row_start, tree.row
     above, child_start, child, count = tree.above, tree.child_start, tree.child, tree.above.shape[0]
     n, final = permutation.shape[0], np.zeros(permutation.shape[0] + 1, np.int64)
@@ -242,6 +263,7 @@ def lay_out(tree, negative_block, widths, offset, shared):
     for p in range(n):
         for k in range(final[p + 1] - final[p]):
             scalar[final[p] + k] = offset[permutation[p]] + k
+    # 2. Sizes of the fronts, and their panels.
     row_offset, panel = np.empty(row.shape[0], np.int64), np.empty(count + 1, np.int64)
     head, columns, rows = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
     update, negative = np.empty(count, np.int64), np.zeros(count, np.int64)
@@ -258,6 +280,7 @@ def lay_out(tree, negative_block, widths, offset, shared):
         for j in range(first[s], first[s + 1]):
             if negative_block[permutation[j]]:
                 negative[s] += final[j + 1] - final[j]
+    # 3. Update matrices on the stacks.
     odd = np.zeros(count, np.int64)
     for s in range(count - 1, -1, -1):
         if above[s] >= 0:
@@ -274,6 +297,7 @@ def lay_out(tree, negative_block, widths, offset, shared):
             if home[child[q]] == k:
                 top[k, 1 - odd[s]] -= rows[child[q]] * rows[child[q]]
     stack = place_updates(rows, odd, home, homes, most, update)
+    # 4. Runs of rows.
     run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length = runs(
         tree, columns, row_offset, final
     )
@@ -286,7 +310,7 @@ def lay_out(tree, negative_block, widths, offset, shared):
 
 @jit
 def runs(tree, columns, row_offset, offset):
-    """Rows of each front as runs in its parent and in the whole vector: run_start .. of `Fronts`."""
+    """Return run_start ... reach_length of `Fronts`: rows of fronts as runs in parents and in the vector."""
     first, row_start, row, above = tree.first, tree.row_start, tree.row, tree.above
     count, many = above.shape[0], row.shape[0]
     run_start, run_from = np.empty(count + 1, np.int64), np.empty(many, np.int64)
@@ -316,7 +340,7 @@ def runs(tree, columns, row_offset, offset):
                     while row[at] != r:
                         at += 1
                     to = row_offset[at]
-                if to == end and to != columns[p]:  # pivots and rows of the parent lie apart
+                if to == end and to != columns[p]:  # a run does not cross from pivots to rows
                     run_length[a - 1] += w
                 else:
                     run_from[a], run_to[a], run_length[a] = row_offset[q] - columns[s], to, w
@@ -331,8 +355,11 @@ def runs(tree, columns, row_offset, offset):
 
 @jit
 def places(one, other, tree, fronts, row_offset, offset):
-    """(front, to, flip): in which front block (one[k], other[k]) of the matrix goes, where in L, and whether
-    as its transpose.   row_offset, offset: as `lay_out` gives them."""
+    """Return (front, to, flip) of blocks (one[k], other[k]) of the matrix: front, index in L, whether
+    transposed.
+
+    row_offset, offset: results `row_offset` and `final` of `lay_out`.
+    """
     many = one.shape[0]
     front, to, flip = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.bool_)
     for k in range(many):
@@ -342,14 +369,14 @@ def places(one, other, tree, fronts, row_offset, offset):
             i, j = j, i
         s = tree.front_of[j]
         head, step = fronts.head[s], fronts.columns[s] + fronts.rows[s]
-        down = offset[i] - head if i < tree.first[s + 1] else found(tree, row_offset, s, i)
+        down = offset[i] - head if i < tree.first[s + 1] else offset_in_front(tree, row_offset, s, i)
         front[k], to[k] = s, fronts.panel[s] + (offset[j] - head) * step + down
     return front, to, flip
 
 
 @jit
-def found(tree, row_offset, s, p):
-    """Where block p is among the rows of front s."""
+def offset_in_front(tree, row_offset, s, p):
+    """Return the first scalar row in front s of the block at position p, which is below its pivots."""
     low, high = tree.row_start[s], tree.row_start[s + 1] - 1
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""Dense kernels of a front; for narrow panels without BLAS, a call of which would cost more than its work.
+"""Dense kernels of a front. Narrow panels use compiled loops, since a call of BLAS would take longer.
 
-A panel is column-major with leading dimension `step`, at `at` of a flat array. Sums are added in the
-order written, whatever the machine: same input, same bytes.
+A panel is column-major with leading dimension `step`, at index `at` of a flat array. Sums are computed in the
+order of the code on every machine, so that equal input gives equal bits.
 """
 
 import numpy as np
@@ -10,15 +10,16 @@ from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dtrsm
 
 NARROW = 12
-"""Panels of so many columns are done here, wider ones by BLAS; BLAS alone is a fifth slower."""
+"""Panels up to this number of columns use compiled loops, wider ones BLAS; BLAS alone is a fifth slower."""
 
 
 @jit
 def cholesky(x, at, step, n, scale, rule):
-    """(pivots replaced, the first that is no number or -1): lower factor of the n x n block in place.
+    """Factor the n x n block in place, lower triangle; return (number of replaced pivots, first non-finite
+    one or -1).
 
-    scale (n,), or empty, and rule (least, replacement): a pivot at or below least times its scale becomes
-    replacement times that. Without, one that is not positive leaves NaN.
+    scale (n,), or empty; rule (least, replacement): a pivot at or below least times its scale is replaced by
+    replacement times its scale. If `scale` is empty, pivots that are not positive yield NaN.
     """
     replaced, (least, replacement) = 0, rule
     for j in range(n):
@@ -42,7 +43,7 @@ def cholesky(x, at, step, n, scale, rule):
 
 @jit
 def divide(x, x_address, at, step, n, m):
-    """The m rows below the n x n factor <- rows L^-T."""
+    """The m rows below the n x n factor L <- rows L^-T."""
     if n > NARROW:
         top, low = x_address + 8 * at, x_address + 8 * (at + n)
         dtrsm((RIGHT, LOWER, TRANSPOSED, NO, m, n, 1.0, top, step, low, step))
@@ -69,7 +70,7 @@ def divide(x, x_address, at, step, n, m):
 
 @jit
 def square6(x, at, step, m, u, into, fresh):
-    """Lower triangle of u (m, m) <- (or, unless fresh, +=) -P P' of six columns P (m, 6) of x."""
+    """Lower triangle of u (m, m) <- -P P' (fresh), or u - P P', for six columns P (m, 6) of x."""
     a0, a1, a2 = x[at : at + m], x[at + step : at + step + m], x[at + 2 * step : at + 2 * step + m]
     a3, a4 = x[at + 3 * step : at + 3 * step + m], x[at + 4 * step : at + 4 * step + m]
     a5 = x[at + 5 * step : at + 5 * step + m]
@@ -96,14 +97,14 @@ def square6(x, at, step, m, u, into, fresh):
 
 @jit_without_lock
 def add_children(fronts, s, u, x, at, step, inside, first, end):
-    """Add the update matrices of the children of s to its pivots (inside), or to its rows; to those of their
-    columns from `first` to `end`.
+    """Add the update matrices of the children of s to its panel (inside), or to its update matrix.
 
-    Target: x at `at`, columns of length `step`: the panel, or the update matrix of s.
+    Only columns `first` to `end` - 1 of the target are changed. The target is at index `at` of x, with
+    columns of length `step`.
     """
     run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
     columns = fronts.columns[s]
-    shift = 0 if inside else columns  # targets are counted from it
+    shift = 0 if inside else columns  # first column of the target in the front
     for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
         c = fronts.child[k]
         low, high = fronts.run_start[c], fronts.run_start[c + 1]

@@ -1,8 +1,9 @@
-"""Numeric multifrontal factorisation K = L S L' of a quasi-definite matrix, S = diag(±1) known.
+"""Numeric multifrontal factorisation K = L S L' of a quasi-definite matrix with known S = diag(±1).
 
-K = [M H; H' -D] with M and D positive definite has such a factor in every order (Vanderbei 1995).
-In each front the negative pivots come first: two definite panels, so that all is Cholesky and BLAS.
-Pivots below a small multiple of their scale are replaced (dynamic regularisation).
+K = [M H; H' -D] with positive definite M and D has such a factor for any order (Vanderbei 1995). The negative
+pivots of each front come first, so that a front consists of two definite panels, which Cholesky
+factorisations and BLAS handle. Pivots below a small multiple of their scale are replaced (dynamic
+regularisation).
 """
 
 from stickslip.kernels.jit import jit, jit_without_lock
@@ -10,22 +11,24 @@ from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, dsyrk, dtrsm
 
 WIDTH = 24
-"""Columns that are factored at once with an eye on each pivot."""
+"""Number of columns that are factored at once with checks of each pivot (heuristic)."""
 
 
 @jit_without_lock
 def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
-    """x <- L of K with `shift` on its pivots, of the fronts from `first` to `end`; (pivots replaced, first
-    column that is not a number or -1). What is below them in the tree is done.
+    """x <- L of K plus shifts of its pivots, for the fronts from `first` to `end` - 1.
 
-    shift (size,) <- added to |pivots|; scale (size,): of the pivots; rule: least, replacement. A pivot at or
-    below least times its scale becomes replacement times its scale.
+    Return (number of replaced pivots, first column with a non-finite pivot or -1). The fronts below these in
+    the tree must be factored. shift (size,): added to the magnitudes of pivots; scale (size,): scales of
+    pivots; rule: (least, replacement): a pivot at or below least times its scale is replaced by replacement
+    times its scale.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     replaced = 0
     for s in range(first, end):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
         step, head, into = n + m, fronts.head[s], fronts.update[s]
+        # 1. Entries of the matrix and of the children; the negative panel with changed sign; shifts.
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         panels.add_children(fronts, s, u, x, at, step, True, 0, n)
@@ -36,6 +39,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
                 x[i] = -x[i]
         for j in range(n):
             x[at + j * step + j] += shift[head + j]
+        # 2. Negative pivots, and their contribution to the positive panel.
         if minus > 0:
             changed, bad = _definite(x, x_address, at, step, minus, scale[head : head + minus], rule)
             if bad >= 0:
@@ -48,6 +52,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
                 if m > 0:
                     low, here = x_address + 8 * (at + n), x_address + 8 * (corner + plus)
                     dgemm((NO, TRANSPOSED, m, plus, minus, 1.0, low, step, left, step, 1.0, here, step))
+        # 3. Positive pivots.
         if plus > 0:
             changed, bad = _definite(x, x_address, corner, step, plus, scale[head + minus : head + n], rule)
             if bad >= 0:
@@ -56,6 +61,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
             panels.divide(x, x_address, corner, step, plus, m)
         if m == 0:
             continue
+        # 4. Update matrix, from both panels and the children.
         low, added = x_address + 8 * (at + n), 0.0
         if minus > 0:
             dsyrk((LOWER, NO, m, minus, 1.0, low, step, 0.0, u_address + 8 * into, m))
@@ -69,7 +75,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule, first, end):
 
 @jit
 def _definite(x, x_address, at, step, n, scale, rule):
-    """Lower factor of the n x n block in place; (pivots replaced, first that is not a number or -1)."""
+    """Factor the n x n block in place; return (number of replaced pivots, first non-finite pivot or -1)."""
     replaced = 0
     for j in range(0, n, WIDTH):
         w, here = min(WIDTH, n - j), at + j * step + j

@@ -1,4 +1,4 @@
-"""Solves with the factor: L S L' x = b, S = -1 on the negative pivots of a quasi-definite matrix."""
+"""Triangular solves with a factor: L S L' x = b, S = -1 for negative pivots."""
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
@@ -7,7 +7,11 @@ from stickslip.linalg.kernels.blas import LOWER, NO, TRANSPOSED, dgemv, dtrsv
 
 @jit
 def solve(fronts, x, b, y, below, out):
-    """out <- solution for one right-hand side.   b, y, out (size,), below (most rows of a front,)."""
+    """out (size,) <- solution for one right-hand side b (size,).
+
+    y (size,), below (largest number of rows of a front,): work arrays.
+    """
+    # 1. Forward substitution with L, and S.
     x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
     for i in range(y.shape[0]):
         y[i] = b[fronts.scalar[i]]
@@ -28,6 +32,7 @@ def solve(fronts, x, b, y, below, out):
             k += length
         for j in range(fronts.negative[s]):
             y[head + j] = -y[head + j]
+    # 2. Backward substitution with L'.
     for s in range(fronts.columns.shape[0] - 1, -1, -1):
         n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
         k = 0
@@ -49,7 +54,7 @@ def solve(fronts, x, b, y, below, out):
 
 @jit
 def _forward(x, at, n, m, y, below):
-    """y <- L^-1 y of a narrow panel; below <- its rows times y."""
+    """y <- L^-1 y with the pivots of a narrow panel; below <- its other rows times y."""
     step = n + m
     for j in range(n):
         column = x[at + j * step : at + j * step + n]
@@ -75,7 +80,7 @@ def _forward(x, at, n, m, y, below):
 
 @jit
 def _backward(x, at, n, m, y, below):
-    """y <- L^-T (y - rows' below) of a narrow panel."""
+    """y <- L^-T (y - rows' below) with a narrow panel."""
     step = n + m
     for j in range(n):
         column = x[at + j * step + n : at + (j + 1) * step]

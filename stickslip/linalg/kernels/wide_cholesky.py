@@ -1,8 +1,8 @@
-"""Cholesky factorisation of one wide front in tiles, for threads.
+"""Cholesky factorisation of a wide front in tiles, for threads.
 
-A block of columns is factored, then the rows below it, and then it is taken from all columns behind it; at
-last the update matrix takes all columns at once. Every kernel works on columns, or rows, of its own and
-without the lock of the interpreter.
+A block of columns is factored, then the rows below it, then all columns behind it are updated. At the end the
+update matrix is computed from all columns at once. Concurrent kernels write different columns or rows, and
+release the global interpreter lock.
 """
 
 from stickslip.kernels.jit import jit_without_lock
@@ -12,14 +12,14 @@ from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, d
 
 @jit_without_lock
 def clear(fronts, s, x, first, end):
-    """Columns of the panel of s <- 0."""
+    """Columns `first` to `end` - 1 of the panel of s <- 0."""
     at, step = fronts.panel[s], fronts.columns[s] + fronts.rows[s]
     x[at + first * step : at + end * step] = 0.0
 
 
 @jit_without_lock
 def begin(fronts, blocks, s, values, x, diagonal):
-    """The panel of s, which is 0, <- the matrix; diagonal <- its entries of the pivots."""
+    """The panel of s, 0 on entry, <- entries of the matrix; diagonal <- its diagonal entries."""
     n, at, head = fronts.columns[s], fronts.panel[s], fronts.head[s]
     step = n + fronts.rows[s]
     panels.scatter(blocks, s, values, x, step)
@@ -29,7 +29,10 @@ def begin(fronts, blocks, s, values, x, diagonal):
 
 @jit_without_lock
 def gather(fronts, s, u, x, inside, first, end):
-    """Columns of the panel of s (inside), or of its update matrix, x being u, += those of its children."""
+    """Add the update matrices of the children to columns of the panel of s, or of its update matrix.
+
+    inside: True for the panel; else x must be u.
+    """
     n, m = fronts.columns[s], fronts.rows[s]
     if inside:
         panels.add_children(fronts, s, u, x, fronts.panel[s], n + m, True, first, end)
@@ -39,8 +42,7 @@ def gather(fronts, s, u, x, inside, first, end):
 
 @jit_without_lock
 def pivots(fronts, s, x, diagonal, info, least, low, high):
-    """The block of columns from `low` to `high` factored; the first that is no pivot, -1 if all are, as
-    `cholesky.factorise` has it."""
+    """Factor the pivot block of columns `low` to `high` - 1; return as `cholesky.factorise`."""
     head, step = fronts.head[s], fronts.columns[s] + fronts.rows[s]
     corner = fronts.panel[s] + low * step + low
     dpotrf((LOWER, high - low, x.ctypes.data + 8 * corner, step, info.ctypes.data))
@@ -56,7 +58,7 @@ def pivots(fronts, s, x, diagonal, info, least, low, high):
 
 @jit_without_lock
 def below(fronts, s, x, low, high, first, end):
-    """Rows of the panel from `first` to `end`, below that block, <- rows L^-T."""
+    """Rows `first` to `end` - 1 of the panel, below this block, <- rows L^-T."""
     step, at = fronts.columns[s] + fronts.rows[s], fronts.panel[s]
     address, column = x.ctypes.data, at + low * step
     top, here = address + 8 * (column + low), address + 8 * (column + first)
@@ -65,7 +67,7 @@ def below(fronts, s, x, low, high, first, end):
 
 @jit_without_lock
 def behind(fronts, s, x, low, high, first, end):
-    """Columns of the panel from `first` to `end`, behind that block, -= what it does to them."""
+    """Subtract the contribution of this block from columns `first` to `end` - 1 of the panel, behind it."""
     step, at, width = fronts.columns[s] + fronts.rows[s], fronts.panel[s], end - first
     address, column = x.ctypes.data, at + low * step
     rows, corner = address + 8 * (column + first), address + 8 * (at + first * step + first)
@@ -79,7 +81,7 @@ def behind(fronts, s, x, low, high, first, end):
 
 @jit_without_lock
 def square(fronts, s, x, u, first, end):
-    """Columns of the update matrix of s from `first` to `end` <- -P P' of the rows P below its pivots."""
+    """Columns `first` to `end` - 1 of the update matrix of s <- -P P', P the rows below its pivots."""
     n, m, width = fronts.columns[s], fronts.rows[s], end - first
     step, address = n + m, u.ctypes.data
     rows = x.ctypes.data + 8 * (fronts.panel[s] + n + first)

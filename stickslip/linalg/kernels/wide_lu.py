@@ -1,9 +1,9 @@
-"""P A = L U of one wide front in tiles, for threads.
+"""P A = L U of a wide front in tiles, for threads.
 
-A block of columns is factored, with rows exchanged among the pivots, and then taken from the columns behind
-it; at last the rows and the columns beyond the pivots, and the update matrix. Every kernel works on columns,
-or rows, of its own and without the lock of the interpreter. plan: a `front_plan.Plan`; the others as
-`front_lu.factorise` has them.
+A block of columns is factored, with rows exchanged among the pivots, and the columns behind it are updated.
+At the end follow the rows and the columns beyond the pivots, and the update matrix. Concurrent kernels write
+different columns or rows, and release the global interpreter lock. plan: a `front_plan.Plan`; other
+arguments: see `front_lu.factorise`.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ from stickslip.linalg.kernels.front_lu import add_children, exchange_rows
 
 @jit_without_lock
 def gather(plan, s, x, u, first, end):
-    """Columns of the front += those of its children, pivots before rows."""
+    """Add the update matrices of the children to columns `first` to `end` - 1 of the front, pivots first."""
     add_children(plan.fronts, s, x, plan.upper[s], u, first, end)
 
 
 @jit_without_lock
 def pivots(plan, s, x, exchange, info, low, high):
-    """The block of columns from `low` to `high` factored; the first without pivot, -1 if none."""
+    """Factor the pivot block of columns `low` to `high` - 1; return the first invalid pivot, or -1."""
     fronts = plan.fronts
     n, head = fronts.columns[s], fronts.head[s]
     step = n + fronts.rows[s]
@@ -37,8 +37,8 @@ def pivots(plan, s, x, exchange, info, low, high):
 
 @jit_without_lock
 def beside(plan, s, x, exchange, low, high, first, end):
-    """Columns of the pivots from `first` to `end`, before or behind that block: rows exchanged; behind it
-    -= what it does to them."""
+    """Exchange rows in columns `first` to `end` - 1 of the pivots, before or behind this block; behind it,
+    subtract the contribution of the block."""
     fronts = plan.fronts
     n, at, head = fronts.columns[s], fronts.panel[s], fronts.head[s]
     step, address, width = n + fronts.rows[s], x.ctypes.data, end - first
@@ -62,7 +62,7 @@ def beside(plan, s, x, exchange, low, high, first, end):
 
 @jit_without_lock
 def right(plan, s, x, exchange, first, end):
-    """Columns right of the pivots from `first` to `end` <- L^-1 columns."""
+    """Columns `first` to `end` - 1 right of the pivots <- L^-1 columns."""
     fronts = plan.fronts
     n, head = fronts.columns[s], fronts.head[s]
     here, address = plan.upper[s] + first * n, x.ctypes.data
@@ -73,7 +73,7 @@ def right(plan, s, x, exchange, first, end):
 
 @jit_without_lock
 def below(plan, s, x, first, end):
-    """Rows below the pivots from `first` to `end` <- rows U^-1."""
+    """Rows `first` to `end` - 1 below the pivots <- rows U^-1."""
     fronts = plan.fronts
     n = fronts.columns[s]
     top, step = x.ctypes.data + 8 * fronts.panel[s], n + fronts.rows[s]
@@ -82,7 +82,7 @@ def below(plan, s, x, first, end):
 
 @jit_without_lock
 def update(plan, s, x, u, first, end):
-    """Columns of the update matrix from `first` to `end` -= rows columns."""
+    """Columns `first` to `end` - 1 of the update matrix <- those minus (rows below) times (columns right)."""
     fronts = plan.fronts
     n, m = fronts.columns[s], fronts.rows[s]
     low, above = x.ctypes.data + 8 * (fronts.panel[s] + n), x.ctypes.data + 8 * (plan.upper[s] + first * n)
