@@ -139,7 +139,7 @@ def solve_in_stages(prepare, run, plan, problem, tolerance, guess):
     """
     # 1. the guess before the judge, and sweeps and Newton's method over few contacts
     start = look_at(problem, guess, tolerance)
-    if is_enough(start.told, tolerance):
+    if is_enough(start.report, tolerance):
         return accept(start)
     if is_for_few(problem, start, tolerance):
         found, start = solve_few(problem, start, tolerance)
@@ -162,14 +162,14 @@ def solve_in_stages(prepare, run, plan, problem, tolerance, guess):
 def look_at(problem, guess, tolerance):
     """`measure_guess`, with infinite measures where the speed at which contacts close shows that the guess is
     no answer: that takes a fifth of the time of all measures."""
-    r, told = np.empty(guess.shape[0]), np.full(residuals.MEASURES + 1, np.inf)
+    r, report = np.empty(guess.shape[0]), np.full(residuals.MEASURES + 1, np.inf)
     cones.project(problem.K, guess, r)
     v, free, u = velocities(problem, r), unloaded(problem), np.empty(r.shape[0])
     blocks.bodies_to_blocks(problem.bodies, problem.K.offset, problem.rows, v, problem.u_bias, u)
     speed = residuals.approach(problem.K, free.diagonal, residuals.Point(r, u, free.u))
     if not speed > residuals.single_bound(tolerance):
-        u = tell_measures(problem, free, r, v, told)
-    return Guess(free, r, v, u, told)
+        u = tell_measures(problem, free, r, v, report)
+    return Guess(free, r, v, u, report)
 
 
 @jit
@@ -187,9 +187,9 @@ def newton_after(problem, free, swept, tolerance):
 def accept(start):
     """What `solve` gives where the guess is the answer."""
     control, history = np.zeros(schedule.SLOTS), np.zeros((1, 3))
-    history[0, 1], history[0, 2] = start.told[residuals.NATURAL], start.told[residuals.SCALED]
+    history[0, 1], history[0, 2] = start.report[residuals.NATURAL], start.report[residuals.SCALED]
     control[schedule.STATE] = schedule.SOLVED
-    return start.r, start.v, start.u, start.told, control, history
+    return start.r, start.v, start.u, start.report, control, history
 
 
 @jit
@@ -199,35 +199,35 @@ def is_for_few(problem, start, tolerance):
     A guess that is an answer, but not by AIM, is left to sweeps.
     """
     several = problem.K.kind.shape[0] > 1 and start.r.shape[0] <= small_contacts.SMALL
-    return several and not is_good(start.told, tolerance)
+    return several and not is_good(start.report, tolerance)
 
 
 @jit
 def solve_few(problem, start, tolerance):
     """What `solve` gives, of few contacts by `small_contacts.py` with W = J J' as one array, and a `Guess` to
     go on from. Its Newton steps count as sweeps do."""
-    r, told, free = start.r.copy(), np.empty(residuals.MEASURES + 1), start.free
+    r, report, free = start.r.copy(), np.empty(residuals.MEASURES + 1), start.free
     n, control, history = r.shape[0], np.zeros(schedule.SLOTS), np.zeros((1, 3))
-    u, W, few = np.empty(n), np.empty(n * n), np.empty(small_contacts.TOLD)
+    u, W, summary = np.empty(n), np.empty(n * n), np.empty(small_contacts.REPORT)
     blocks.fill_from_bodies(problem.bodies, problem.K.offset, problem.f.shape[0], free.J, W)
-    small_contacts.find(_judge_few, problem.K, (problem, free, told), W, free.u, tolerance, r, u, few)
+    small_contacts.find(_judge_few, problem.K, (problem, free, report), W, free.u, tolerance, r, u, summary)
     v = velocities(problem, r)
-    control[schedule.SWEEPS] = few[small_contacts.SWEEPS] + few[small_contacts.NEWTONS]
-    control[schedule.CHECKS] = 0.0 if few[small_contacts.NEWTONS] > 0.0 else 1.0
-    control[schedule.BEST] = worst(told)
-    if is_good(told, tolerance):
+    control[schedule.SWEEPS] = summary[small_contacts.SWEEPS] + summary[small_contacts.NEWTONS]
+    control[schedule.CHECKS] = 0.0 if summary[small_contacts.NEWTONS] > 0.0 else 1.0
+    control[schedule.BEST] = worst(report)
+    if is_good(report, tolerance):
         control[schedule.STATE] = schedule.SOLVED
     history[0, 0] = control[schedule.SWEEPS]
-    history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
-    return (r, v, u, told, control, history), Guess(free, r, v, u, told)
+    history[0, 1], history[0, 2] = report[residuals.NATURAL], report[residuals.SCALED]
+    return (r, v, u, report, control, history), Guess(free, r, v, u, report)
 
 
 @jit
 def _judge_few(K, given, r, u_free):
-    """(measures, u) of r; given: a `BodyProblem`, its `Unloaded`, and told <- measures and equilibrium."""
-    problem, free, told = given
-    u = tell_measures(problem, free, r, velocities(problem, r), told)
-    return told[: residuals.MEASURES], u
+    """(measures, u) of r; given: a `BodyProblem`, its `Unloaded`, and report <- measures and equilibrium."""
+    problem, free, report = given
+    u = tell_measures(problem, free, r, velocities(problem, r), report)
+    return report[: residuals.MEASURES], u
 
 
 @jit
@@ -237,11 +237,11 @@ def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     problem, n = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), u_bias.shape[0]
     # 1. the guess before the judge
     start = look_at(problem, guess, tolerance)
-    if is_enough(start.told, tolerance):
+    if is_enough(start.report, tolerance):
         return accept(start)
     if n <= DENSE:
         # 2. Newton's method from there
-        aim = min(tolerance, worst(start.told))
+        aim = min(tolerance, worst(start.report))
         found = newton(problem, start.free, start.r, WEIGHT, aim, tolerance, NEWTONS)
         if found[4][schedule.STATE] == schedule.SOLVED:
             return found
@@ -258,30 +258,30 @@ def solve_jointed(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
 
 @jit
 def newton(problem, free, r, weight, aim, tolerance, most):
-    """(r, v, u, told, control, history) of proximal Newton with v eliminated, u = J J' r + u_free, from r.
+    """(r, v, u, report, control, history) of proximal Newton with v eliminated, u = J J' r + u_free, from r.
 
     free: `Unloaded`; weight: the first proximal one; aim: it goes on to ENOUGH of that, if it can.
     """
-    control, told = np.zeros(schedule.SLOTS), np.empty(residuals.MEASURES + 1)
+    control, report = np.zeros(schedule.SLOTS), np.empty(residuals.MEASURES + 1)
     W = blocks.body_blocks(problem.bodies, problem.K.offset, free.J)
     r, steps, history = prox_newton.solve_small(problem.K, W, free.u, r, weight, ENOUGH * aim, most, PATIENCE)
     v = velocities(problem, r)
-    u = tell_measures(problem, free, r, v, told)
-    control[schedule.SWEEPS], control[schedule.BEST] = steps[prox_newton.NEWTON], worst(told)
-    if is_good(told, tolerance):
+    u = tell_measures(problem, free, r, v, report)
+    control[schedule.SWEEPS], control[schedule.BEST] = steps[prox_newton.NEWTON], worst(report)
+    if is_good(report, tolerance):
         control[schedule.STATE] = schedule.SOLVED
-    return r, v, u, told, control, history
+    return r, v, u, report, control, history
 
 
 @jit
 def solve(prepare, run, columns, problem, tolerance, limit, start):
-    """(r, v, u, told, control, history): at most `limit` sweeps from a guess that was looked at.
+    """(r, v, u, report, control, history): at most `limit` sweeps from a guess that was looked at.
 
-    u and told (MEASURES + 1), the judge's measures and the equilibrium, only where control says SOLVED.
+    u and report (MEASURES + 1), the judge's measures and the equilibrium, only where control says SOLVED.
     prepare, run: those of `body_sweeps`; columns: sweeps that an accelerated one is mixed from, 0 for none.
     """
-    free, r, v, u, told = start
-    good, control = is_good(told, tolerance), np.zeros(schedule.SLOTS)
+    free, r, v, u, report = start
+    good, control = is_good(report, tolerance), np.zeros(schedule.SLOTS)
     # 1. sweeps: as many as it takes, or a few more for an answer
     finest = min(ROUNDING, tolerance)
     target, budget = (finest, _polish(problem.K.kind, limit)) if good else (tolerance, limit)
@@ -290,14 +290,14 @@ def solve(prepare, run, columns, problem, tolerance, limit, start):
     r_new, v_new, history = sweep(prepare, run, columns, problem, free, target, budget, control, r.copy())
     # 2. the better of both, or what sweeps found
     if good:
-        control[schedule.STATE], told_new = schedule.SOLVED, np.empty(told.shape[0])
-        u_new = tell_measures(problem, free, r_new, v_new, told_new)
-        if worst(told_new) < worst(told) and residuals.is_solved(told_new, tolerance):
-            return r_new, v_new, u_new, told_new, control, history
-        return r, v, u, told, control, history
+        control[schedule.STATE], new_report = schedule.SOLVED, np.empty(report.shape[0])
+        u_new = tell_measures(problem, free, r_new, v_new, new_report)
+        if worst(new_report) < worst(report) and residuals.is_solved(new_report, tolerance):
+            return r_new, v_new, u_new, new_report, control, history
+        return r, v, u, report, control, history
     if control[schedule.STATE] == schedule.SOLVED:
-        u = tell_measures(problem, free, r_new, v_new, told)
-    return r_new, v_new, u, told, control, history
+        u = tell_measures(problem, free, r_new, v_new, report)
+    return r_new, v_new, u, report, control, history
 
 
 @jit

@@ -119,8 +119,9 @@ def _exchange(J, b, p, q, first, n):
 
 @jit
 def ldl_factor(A, L, inverse, order, n):
-    """A = L D L', symmetric positive definite by its upper rows: these become D L', the rows of L below its
-    diagonal those of -L, inverse[:n] 1 / D. False if A is not positive definite.
+    """Factor A = L D L', symmetric positive definite, from its upper triangle; false if it is not.
+
+    The upper triangle of A becomes D L', the rows of L below its diagonal those of -L, inverse[:n] 1 / D.
 
     A, L (>= n, >= n) row by row; inverse (>= n,); order (>= n,) 0, 1, ...
     """
@@ -138,7 +139,7 @@ def ldl_factor(A, L, inverse, order, n):
 
 @jit
 def ldl_back(A, L, inverse, b, n):
-    """b[:n] <- the solution by what `ldl_factor` has left; false if it is not finite."""
+    """b[:n] <- the solution with the factors of `ldl_factor`; false if it is not finite."""
     x = b[:n]
     for c in range(n):
         add_line(-x[c] * inverse[c], A[c], c + 1, x)
@@ -153,8 +154,8 @@ def ldl_back(A, L, inverse, b, n):
 
 @jit
 def ldl_solve(A, b, n):
-    """b[:n] <- A[:n, :n]^-1 b[:n] of a symmetric positive definite A by its upper rows, overwritten; false if
-    it is not positive definite, or the solution not finite.
+    """b[:n] <- A[:n, :n]^-1 b[:n] for a symmetric positive definite A, given by its upper triangle, which is
+    overwritten; false if A is not positive definite or the solution is not finite.
 
     A (>= n, >= n) row by row, b (>= n,).
     """
@@ -184,7 +185,7 @@ def solve_columns(A, X, n, m):
                 add_line(-factor, X[c], 0, X[i, :m])
     for i in range(n - 1, -1, -1):
         for c in range(i + 1, n):
-            if A[i, c] != 0.0:  # M mostly is in blocks
+            if A[i, c] != 0.0:  # M is mostly block diagonal
                 add_line(-A[i, c], X[c], 0, X[i, :m])
         for j in range(m):
             X[i, j] /= A[i, i]

@@ -167,7 +167,10 @@ if JIT:
 
             def reduce_row(i, j, lines, mask):  # type: ignore[no-untyped-def]
                 place = builder.gep(A.data, [builder.add(builder.mul(i, width), j)])
-                total, factors = _read(builder, place, mask), builder.gep(F.data, [builder.mul(i, _INT(FOUR))])
+                total, factors = (
+                    _read(builder, place, mask),
+                    builder.gep(F.data, [builder.mul(i, _INT(FOUR))]),
+                )
                 for p, line in enumerate(lines):
                     factor = _spread(builder, builder.load(builder.gep(factors, [_INT(p)])), _VECTOR)
                     total = builder.fsub(total, builder.fmul(factor, line))

@@ -74,55 +74,57 @@ def _contacts(
     """Sweeps and Newton's method over few contacts."""
     u_free = problem.u_free
     n = u_free.shape[0]
-    r, u, told = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD)
+    r, u, report = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT)
     _, *spent = timed(
-        kernel, tuple(problem.K.arrays), W, u_free, _given(problem, guess, n), tolerance, r, u, told
+        kernel, tuple(problem.K.arrays), W, u_free, _given(problem, guess, n), tolerance, r, u, report
     )
-    if told[small_contacts.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_contacts(told))
-    return _solved((_told_of_contacts, told), problem, {"r": r, "u": u}, spent, tolerance, name)
+    if report[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _contact_details(report))
+    return _solved((_contact_details, report), problem, {"r": r, "u": u}, spent, tolerance, name)
 
 
 def _velocities(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
     """The same with few velocities, which are eliminated."""
     u_bias = problem.u_bias
     n = u_bias.shape[0]
-    r, u, told, v = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD), np.empty(problem.f.shape[0])
+    r, u, report, v = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT), np.empty(problem.f.shape[0])
     start = _given(problem, guess, n)
     _, *spent = timed(
         small_contacts.answer_global, tuple(problem.K.arrays), problem.dense, u_bias, start, tolerance,
-        r, u, v, told,
+        r, u, v, report,
     )  # fmt: skip
-    if told[small_contacts.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_contacts(told))
+    if report[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _contact_details(report))
     v.flags.writeable = False
     answer = {"r": r, "u": u, "v": v, "lam": NOTHING}
-    return _solved((_told_of_contacts, told), problem, answer, spent, tolerance, name)
+    return _solved((_contact_details, report), problem, answer, spent, tolerance, name)
 
 
-def _told_of_contacts(told: Array) -> dict[str, Any]:
+def _contact_details(report: Array) -> dict[str, Any]:
     """What a solution tells of the call that found it, or failed to."""
-    sweeps, steps = int(told[small_contacts.SWEEPS]), int(told[small_contacts.NEWTONS])
-    return _told(told, (("nsgs", sweeps), ("newton-ac", steps)), float(told[small_contacts.EQUILIBRIUM]))
+    sweeps, steps = int(report[small_contacts.SWEEPS]), int(report[small_contacts.NEWTONS])
+    return _details(
+        report, (("nsgs", sweeps), ("newton-ac", steps)), float(report[small_contacts.EQUILIBRIUM])
+    )
 
 
 def _box(problem: BoxProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
     """Active sets of few unknowns between bounds."""
     b = problem.b
     n = b.shape[0]
-    z, w, told = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
+    z, w, report = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
     start = _given(problem, guess, n)
     _, *spent = timed(
-        small_boxes.answer, problem.rows, b, problem.lower, problem.upper, start, tolerance, z, w, told
+        small_boxes.answer, problem.rows, b, problem.lower, problem.upper, start, tolerance, z, w, report
     )
-    if told[small_boxes.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_box(told))
-    return _solved((_told_of_box, told), problem, {"r": z, "u": w}, spent, tolerance, name)
+    if report[small_boxes.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _box_details(report))
+    return _solved((_box_details, report), problem, {"r": z, "u": w}, spent, tolerance, name)
 
 
-def _told_of_box(told: Array) -> dict[str, Any]:
+def _box_details(report: Array) -> dict[str, Any]:
     """The same of a box problem."""
-    return _told(told, (("newton-min", int(told[small_boxes.ROUNDS_MADE])),))
+    return _details(report, (("newton-min", int(report[small_boxes.ROUNDS_MADE])),))
 
 
 def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
@@ -142,24 +144,24 @@ def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, n
         problem.f.reshape(-1, H.rows.shape[2]), problem.u_bias, tolerance,  # type: ignore[union-attr]
     )  # fmt: skip
     kernel = solve_bodies if large else _kernel(K)
-    (r, v, u, told, control, history), *spent = timed(kernel, *arguments, start)
+    (r, v, u, report, control, history), *spent = timed(kernel, *arguments, start)
     if control[schedule.STATE] != schedule.SOLVED:
         best, r.flags.writeable = float(control[schedule.BEST]), False
         tried = (Stage(_method(control), int(control[schedule.SWEEPS]), 0.0, best),)
         return FirstTry(None, r if best < np.inf else checked_guess(problem, guess), tried)
-    call = told, control, history
-    if not (residuals.is_solved(told, tolerance) and told[MEASURES] <= tolerance):
-        return _unsolved(problem, guess, _told_of_bodies(call))
+    call = report, control, history
+    if not (residuals.is_solved(report, tolerance) and report[MEASURES] <= tolerance):
+        return _unsolved(problem, guess, _body_details(call))
     v.flags.writeable = False
     answer = {"r": r, "u": u, "v": v.reshape(-1), "lam": NOTHING}
-    return _solved((_told_of_bodies, call), problem, answer, spent, tolerance, name)
+    return _solved((_body_details, call), problem, answer, spent, tolerance, name)
 
 
-def _told_of_bodies(call: tuple[Array, Array, Array]) -> dict[str, Any]:
+def _body_details(call: tuple[Array, Array, Array]) -> dict[str, Any]:
     """The same of contacts between bodies; of the measures, the control and the history of a call."""
-    told, control, history = call
+    report, control, history = call
     work = ((_method(control), int(control[schedule.SWEEPS])),)
-    return _told(told, work, float(told[MEASURES])) | {"history": history}
+    return _details(report, work, float(report[MEASURES])) | {"history": history}
 
 
 def _method(control: Array) -> str:
@@ -188,20 +190,20 @@ def _solved(
     return FirstTry(solution, None)
 
 
-def _unsolved(problem: AnyProblem, guess: ArrayLike | None, told: dict[str, Any]) -> FirstTry:
+def _unsolved(problem: AnyProblem, guess: ArrayLike | None, report: dict[str, Any]) -> FirstTry:
     """Work in vain."""
-    return FirstTry(None, checked_guess(problem, guess), told["tried"])
+    return FirstTry(None, checked_guess(problem, guess), report["tried"])
 
 
-def _told(told: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
+def _details(report: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
     """The fields of a solution from the measures of the judge, and from each method with its iterations."""
-    said = from_measures(told[:MEASURES], equilibrium)
+    measures = from_measures(report[:MEASURES], equilibrium)
     iterations = sum(count for _, count in work)
     used = [(method, count) for method, count in work if count] or [work[0]]
     return {
-        "residuals": said, "iterations": iterations,
-        "history": np.array([[float(iterations), said.natural, said.natural_scaled]]),
-        "tried": tuple(Stage(method, count, 0.0, said.error) for method, count in used),
+        "residuals": measures, "iterations": iterations,
+        "history": np.array([[float(iterations), measures.natural, measures.natural_scaled]]),
+        "tried": tuple(Stage(method, count, 0.0, measures.error) for method, count in used),
     }  # fmt: skip
 
 
