@@ -269,8 +269,8 @@ def add_line(f, x, first, y):
 
 @jit
 def eliminate_four(A, F, c, n):
-    """Subtract multiples of the pivot rows c to c + FOUR - 1 of A[:n, :n] from the rows below each of them, in
-    the columns from c + FOUR on.
+    """Subtract multiples of the pivot rows c to c + FOUR - 1 of A[:n, :n] from the rows below each of them,
+    in the columns from c + FOUR on.
 
     A (>= n, >= n) row by row; F (>= n, FOUR): the multiples, by rows of A and by pivot rows.
     """

@@ -18,12 +18,12 @@ from stickslip.kernels.scratch import Scratch, matrix
 SMALL = 80
 """Largest number of unknowns of a problem that is solved in one call."""
 FIRST, LATER, LAST = 6, 6, 100
-"""Light sweeps before Newton's method from zero, light sweeps before each later attempt, and the largest number
-of exact sweeps. With 4 and with 8 light sweeps, stacks of 8 and 12 contacts take longer; chosen on
+"""Light sweeps before Newton's method from zero, light sweeps before each later attempt, and the largest
+number of exact sweeps. After 8 or 10 light sweeps stacks of 12 contacts take longer; chosen on
 `benchmarks/small.py`."""
 TRIES, STEPS = 3, 12
-"""Attempts of Newton's method, and the largest number of steps of each: hyperstatic stacks of 4 to 12 contacts
-take 2 to 11 steps in `benchmarks/small.py`."""
+"""Attempts of Newton's method, and the largest number of steps of each: hyperstatic stacks of 4 to 12
+contacts take 2 to 11 steps in `benchmarks/small.py`."""
 WORTH = 100.0
 """Error of Newton's method over the tolerance above which its answer is not given to the judge [-], whose
 measures of 12 rolling contacts cost two Newton steps; heuristic."""
@@ -44,8 +44,8 @@ equilibrium of a global problem."""
 
 @jit
 def solve(cone_arrays, W, u_free, tolerance, r, u, report):
-    """Solve u = W r + u_free with the law of each block: r, u (n,) <- the answer, report (REPORT,) <- measures of
-    the judge and amounts of work.
+    """Solve u = W r + u_free with the law of each block: r, u (n,) <- the answer, report (REPORT,) <-
+    measures of the judge and amounts of work.
 
     cone_arrays: a `Cones` as a plain tuple; W (n n,) row by row; u_free (n,); r is the guess on entry.
     """
@@ -54,8 +54,8 @@ def solve(cone_arrays, W, u_free, tolerance, r, u, report):
 
 @jit
 def find(judge, cone_arrays, given, W, u_free, tolerance, r, u, report):
-    """`solve` with a choice of the judge: judge(K, given, r, u_free), as in `measures`, gets the matrix in the
-    form `given`."""
+    """`solve` with a choice of the judge: judge(K, given, r, u_free), as in `measures`, gets the matrix in
+    the form `given`."""
     n, K = u_free.shape[0], cones.Cones(*cone_arrays)
     report[SWEEPS], report[NEWTONS], report[EQUILIBRIUM] = 0, 0, 0.0
     if n == 1:  # the most frequent case: the answer of one component does not depend on the guess
@@ -148,8 +148,8 @@ def answer_blocks(K, W, u_free, guess, tolerance, r, u, report):
 def answer_global(K, problem, u_bias, guess, tolerance, r, u, v, report):
     """`answer` for a global problem without joints, (M, H, f), M (nv, nv), H (nv, n), f (nv,).
 
-    v is eliminated: W = H' M^-1 H, u_free = H' M^-1 f + u_bias. v (nv,) <- the velocities, report[EQUILIBRIUM]
-    <- the judge's error of M v = f + H r.
+    v is eliminated: W = H' M^-1 H, u_free = H' M^-1 f + u_bias. v (nv,) <- the velocities,
+    report[EQUILIBRIUM] <- the judge's error of M v = f + H r.
     """
     M, H, f = problem
     nv, n = H.shape
@@ -221,8 +221,8 @@ def state_of(guess, square, load):
 
 @jit
 def measure(judge, K, given, u_free, tolerance, r, u, report):
-    """report <- the judge's measures of r from the problem's own arrays, and whether it is solved; u (n,) <- its
-    velocities."""
+    """report <- the judge's measures of r from the problem's own arrays, and whether it is solved; u (n,) <-
+    its velocities."""
     report[: residuals.MEASURES], u[:] = judge(K, given, r, u_free)
     report[SOLVED] = 1.0 if residuals.is_solved(report, tolerance) else 0.0
 

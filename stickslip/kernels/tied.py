@@ -1,8 +1,8 @@
 """Newton's system of a small problem with sliding groups, whose impulses are tied to the normal ones.
 
-The component of a sliding impulse along the trial impulse, e = y / |y|, is mu r_N. Only the components across e
-are unknown: one for a Coulomb contact in space, none in the plane. The steps are those of the full system of
-Alart and Curnier's map, with at most two thirds of its unknowns.
+The component of a sliding impulse along the trial impulse, e = y / |y|, is mu r_N. Only the components across
+e are unknown: one for a Coulomb contact in space, none in the plane. The steps are those of the full system
+of Alart and Curnier's map, with at most two thirds of its unknowns.
 """
 
 import math
@@ -22,11 +22,11 @@ FIELDS = 5
 def tie(K, r, e, state, F, place, ties, places, moves, m):
     """Tie sliding groups to their normal impulses; return (number of groups, m + number of moved components).
 
-    e (n,) <- y / |y|, from the trial impulses y on entry.   F <- share = mu y_N / |y| at the first component k
-    of a group, and e_t / (1 + |e_k|) at the others, for `turned`.   ties <- FIELDS integers for each group: its
-    first component, its size, the index of its first unknown, the index of its normal unknown, and its number.
-    places, moves (n,) <- from m on, components and their changes, by which the part of r along e becomes
-    mu r_N; place (n,): index of the unknown of each component.
+    e (n,) <- y / |y|, from the trial impulses y on entry.   F <- share = mu y_N / |y| at the first component
+    k of a group, and e_t / (1 + |e_k|) at the others, for `turned`.   ties <- FIELDS integers for each group:
+    its first component, its size, the index of its first unknown, the index of its normal unknown, and its
+    number. places, moves (n,) <- from m on, components and their changes, by which the part of r along e
+    becomes mu r_N; place (n,): index of the unknown of each component.
     """
     kind, offset, _, _, group_offset, group_size, coefficient = K
     count = 0
@@ -62,8 +62,8 @@ def tie(K, r, e, state, F, place, ties, places, moves, m):
 
 @jit_inlined
 def turned(e, F, k, t, size, weights):
-    """weights (size,) <- column t > 0 of the Householder matrix H = I - w w' / (1 + |e_k|), w = e + sign(e_k) e_k,
-    of a group that begins at k: its columns t > 0 are a basis of the directions across e."""
+    """weights (size,) <- column t > 0 of the Householder matrix H = I - w w' / (1 + |e_k|), w = e + sign(e_k)
+    e_k, of a group that begins at k: its columns t > 0 are a basis of the directions across e."""
     weights[0] = -e[k + t] if e[k] >= 0.0 else e[k + t]
     for j in range(1, size):
         weights[j] = (1.0 if j == t else 0.0) - e[k + t] * F[k + j]
@@ -73,8 +73,8 @@ def turned(e, F, k, t, size, weights):
 def assemble(W, rho, soft, r, u, known, coefficient, state, own, order, e, F, ties, count, work, B, A, b):
     """A (f, f), b (f,) <- Newton's system with sliding groups, in the unknowns of the components `own` (f,).
 
-    The equation of a group across e is (1 - share) r + share (rho u + soft dr) = 0, which does not involve |y|.
-    work: zeros and a vector (n,); B (>= f, n) <- velocities of each unknown's unit impulse.
+    The equation of a group across e is (1 - share) r + share (rho u + soft dr) = 0, which does not involve
+    |y|. work: zeros and a vector (n,); B (>= f, n) <- velocities of each unknown's unit impulse.
     """
     f, n, (nothing, weights) = own.shape[0], u.shape[0], work
     # 1. Velocities of unit impulses.

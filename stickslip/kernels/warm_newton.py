@@ -15,11 +15,11 @@ from stickslip.kernels.scratch import floats, give_back, ints, matrix, taken, ze
 from stickslip.kernels.tied import BOUND, FIELDS, PUSH, SLIP, STICK, TIED, assemble, follow, tie
 
 SOFTEN, SOFTEST = 1e-1, 1e-9
-"""Regularisation over the error, and its lower bound [-]. The first is chosen on stacks of `benchmarks/small.py`,
-the second on robots that stand and trot."""
+"""Regularisation over the error, and its lower bound [-]. The first is chosen on stacks of
+`benchmarks/small.py`, the second on robots that stand and trot."""
 GROUP_STEP = 2.0
-"""Step size of the map for groups of friction, times the trace of W_gg [-]: with 2, stacks of 12 contacts take
-6.0 Newton steps on average, with 1 6.5; chosen on `benchmarks/small.py`."""
+"""Step size of the map for groups of friction, times the trace of W_gg [-]: with 2, stacks of 12 contacts
+take 6.0 Newton steps on average, with 1 6.5; chosen on `benchmarks/small.py`."""
 STEPS, SWEEPS, ROUNDS = 8, 4, 4
 """Largest number of Newton steps in a round, sweeps between two rounds, largest number of rounds."""
 FIRST = 1e-6
@@ -30,13 +30,14 @@ FASTER = 0.1
 NEAR = 1e-9
 """Distance from a bound below which a guess is on it, as a share of the interval [-]; heuristic."""
 TAKEN = 1e-2
-"""Share of the tolerance up to which a guess is returned as the answer [-]: after a guess that only just meets
-the tolerance, the next time step would have to remove its error. Heuristic."""
+"""Share of the tolerance up to which a guess is returned as the answer [-]: after a guess that only just
+meets the tolerance, the next time step would have to remove its error. Heuristic."""
 
 
 @jit_inlined
 def augmentation(K, W, rho):
-    """rho (n,) <- step sizes of the map: 1 / W_kk, and GROUP_STEP / trace W_gg for each group g of friction."""
+    """rho (n,) <- step sizes of the map: 1 / W_kk, and GROUP_STEP / trace W_gg for each group g of
+    friction."""
     kind, offset, _, _, group_offset, group_size, _ = K
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
@@ -59,8 +60,8 @@ def augmentation(K, W, rho):
 def evaluate(K, rho, r, u, F, trial, state):
     """Return (|F|², |F|² with unscaled velocities) of the map at (r, u).
 
-    F (n,) <- the map; state (n,) <- the state of each component, as in `tied.py`; trial (n,) <- r - rho u, which
-    the map projects, or the bound of a component on a bound.
+    F (n,) <- the map; state (n,) <- the state of each component, as in `tied.py`; trial (n,) <- r - rho u,
+    which the map projects, or the bound of a component on a bound.
     """
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     scaled, plain = 0.0, 0.0
