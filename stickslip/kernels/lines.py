@@ -1,7 +1,8 @@
-"""Sums of lines of small dense matrices, in vectors of eight numbers.
+"""Sums of rows ("lines") of small dense matrices in vectors of eight numbers.
 
-Compilers make vectors of long loops. Here lines have ten to a hundred numbers: most of such a loop would be
-what comes before and after its vectors. Every sum is in the order of the plain loop, and rounds alike.
+Compilers vectorise long loops well. Lines here have ten to a hundred numbers, for which most of the time
+would go to the scalar parts before and after the vectors. Every sum has the order and the rounding of the
+plain loop.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from stickslip.kernels.jit import jit
 LINE = 8
 """Numbers of a vector."""
 FOUR = 4
-"""Lines of products that are made at the same time."""
+"""Lines that are computed together in `four_products` and `eliminate_four`."""
 
 if JIT:
     from llvmlite import ir
@@ -25,18 +26,18 @@ if JIT:
     _VECTOR, _PLACES = ir.VectorType(_DOUBLE, LINE), ir.VectorType(_INT, LINE)
     _MASK = ir.VectorType(ir.IntType(1), LINE)
     _TOGETHER = 4
-    """Vectors whose sums are made at the same time."""
+    """Vectors whose sums are computed together: one alone would wait for the latency of its additions."""
     _PAIR = 2
-    """And of what is left: each vector by itself would wait for its own sums."""
+    """Vectors that are computed together at the end of a line."""
 
     def _spread(builder: Any, value: Any, form: Any) -> Any:
-        """A vector of one number."""
+        """Return a vector with one value in all places."""
         nothing = ir.Constant(form, ir.Undefined)
         zeros = ir.Constant(ir.VectorType(_I32, LINE), None)
         return builder.shuffle_vector(builder.insert_element(nothing, value, _I32(0)), nothing, zeros)
 
     def _masked(builder: Any, name: str, form: Any, given: list[Any]) -> Any:
-        """A call of LLVM's masked load or store."""
+        """Emit a call of LLVM's masked load or store."""
         function = cgutils.get_or_insert_function(builder.module, form, f"llvm.masked.{name}.v8f64.p0")
         return builder.call(function, given)
 
@@ -56,8 +57,8 @@ if JIT:
         _masked(builder, "store", form, [value, place, _I32(8), mask])
 
     def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any) -> None:
-        """Code for y <- start + sums from column `first` on. add(columns, totals, masks): code that adds to
-        the places of the totals."""
+        """Emit y <- start + sums, from column `first` on. add(columns, totals, masks) emits the additions to
+        the totals."""
         n = builder.extract_value(y.shape, 0)
         left = builder.sub(n, first)
         left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
@@ -82,7 +83,7 @@ if JIT:
             part(full, [builder.icmp_signed("<", own, size) for own in places])
 
     def _add(builder: Any, total: Any, factor: Any, place: Any, mask: Any) -> None:
-        """Code that adds a factor times what is at a place."""
+        """Emit total += factor * vector at `place`."""
         part = builder.fmul(factor, _read(builder, place, mask))
         builder.store(builder.fadd(builder.load(total), part), total)
 
@@ -228,7 +229,7 @@ else:
 
 @jit
 def dot_in_four(x, y, first, n):
-    """Σ x[k] y[k], first <= k < n, in four sums that do not wait for each other."""
+    """Return Σ x[k] y[k], first <= k < n, in four independent sums."""
     s0, s1, s2, s3, k = 0.0, 0.0, 0.0, 0.0, first
     while k + 3 < n:
         s0 += x[k] * y[k]

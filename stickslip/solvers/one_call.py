@@ -1,11 +1,10 @@
-"""What `auto` tries first: problems that one compiled call solves and measures.
+"""The first attempt of `auto`: one compiled call that solves and certifies a problem.
 
-A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
-what costs. Each form of small problem has one kernel, which reads the arrays of the problem, looks at the
-guess, solves, and asks the judge. What a solution tells beside the answer is made when it is asked for.
-Contacts of bodies go through sweeps from the impulses of the last step, which often are the answer, and then
-before the judge; many of them without a guess are left to the stages at once. The stages of `auto` take what
-is not solved here, from the best of it.
+A run of a small model solves problems of a few unknowns a hundred thousand times, and calls from Python are
+most of the cost. Each form of small problem therefore has one kernel, which checks the guess, solves, and
+computes the judge's measures. The other fields of a solution are computed when they are first read. Contacts
+of bodies start from the impulses of the last step, which often are the answer; many contacts without a guess
+are left to the stages of `auto` at once. The stages also continue from the best iterate of a failed attempt.
 """
 
 from typing import Any, NamedTuple
@@ -30,24 +29,24 @@ from stickslip.solvers.domain_sweeps import solve_bodies
 
 NOTHING: Array = frozen(np.zeros(0))
 FEW = 60
-"""Components up to which contacts between bodies are tried in one call from nothing."""
+"""Components up to which contacts between bodies are tried in one call without a guess; heuristic."""
 
 
 class FirstTry(NamedTuple):
-    """What one call made of a problem."""
+    """Result of the first attempt."""
 
     solution: Solution | None
-    """The certified answer; None where the call found none."""
+    """The certified answer; None if the call found none."""
     guess: Array | None
-    """Impulses to go on from [N s], shape (n,); None for zero."""
+    """Impulses to continue from [N s], shape (n,); None for zero."""
     tried: tuple[Stage, ...] = ()
-    """The work that was done in vain."""
+    """The stages of a failed attempt."""
 
 
 def solve_in_one_call(problem: AnyProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """The answer of a small problem, or of contacts between bodies, if one call finds it.
+    """Try to solve a small problem, or contacts between bodies, in one call.
 
-    name: of the solver, for the solution. A guess that is no array of as many finite numbers is an error.
+    name: solver name of the solution. A guess that is not an array of n finite numbers is an error.
     """
     if type(problem) is ContactProblem:
         W = problem.W
@@ -71,7 +70,7 @@ def solve_in_one_call(problem: AnyProblem, guess: ArrayLike | None, tolerance: f
 def _contacts(
     problem: ContactProblem, kernel: Any, W: Any, guess: ArrayLike | None, tolerance: float, name: str
 ) -> FirstTry:
-    """Sweeps and Newton's method over few contacts."""
+    """Solve a problem of few contacts by sweeps and Newton's method."""
     u_free = problem.u_free
     n = u_free.shape[0]
     r, u, report = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT)
@@ -84,7 +83,7 @@ def _contacts(
 
 
 def _velocities(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """The same with few velocities, which are eliminated."""
+    """Solve a global problem of few contacts, whose velocities are eliminated."""
     u_bias = problem.u_bias
     n = u_bias.shape[0]
     r, u, report, v = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT), np.empty(problem.f.shape[0])
@@ -101,7 +100,7 @@ def _velocities(problem: GlobalProblem, guess: ArrayLike | None, tolerance: floa
 
 
 def _contact_details(report: Array) -> dict[str, Any]:
-    """What a solution tells of the call that found it, or failed to."""
+    """Fields of a `Solution` from the report of `_contacts` or `_velocities`."""
     sweeps, steps = int(report[small_contacts.SWEEPS]), int(report[small_contacts.NEWTONS])
     return _details(
         report, (("nsgs", sweeps), ("newton-ac", steps)), float(report[small_contacts.EQUILIBRIUM])
@@ -109,7 +108,7 @@ def _contact_details(report: Array) -> dict[str, Any]:
 
 
 def _box(problem: BoxProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """Active sets of few unknowns between bounds."""
+    """Solve a small box problem by active sets."""
     b = problem.b
     n = b.shape[0]
     z, w, report = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
@@ -123,13 +122,13 @@ def _box(problem: BoxProblem, guess: ArrayLike | None, tolerance: float, name: s
 
 
 def _box_details(report: Array) -> dict[str, Any]:
-    """The same of a box problem."""
+    """Fields of a `Solution` from the report of `_box`."""
     return _details(report, (("newton-min", int(report[small_boxes.ROUNDS_MADE])),))
 
 
 def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """Sweeps over contacts between bodies, Newton's method where contacts are few or joints are many; without
-    an answer, the best to go on from."""
+    """Solve contacts between bodies by sweeps, and by Newton's method if contacts are few or joints many;
+    without an answer, return the best iterate as the guess."""
     H, M, K, n = problem.H, problem.M, problem.K, problem.u_bias.shape[0]
     start: Array | None = _given(problem, guess, n)
     if guess is not None and not small_contacts.is_fit(start, problem.f, problem.u_bias):
@@ -158,21 +157,21 @@ def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, n
 
 
 def _body_details(call: tuple[Array, Array, Array]) -> dict[str, Any]:
-    """The same of contacts between bodies; of the measures, the control and the history of a call."""
+    """Fields of a `Solution` from the report, the control and the history of `_bodies`."""
     report, control, history = call
     work = ((_method(control), int(control[schedule.SWEEPS])),)
     return _details(report, work, float(report[MEASURES])) | {"history": history}
 
 
 def _method(control: Array) -> str:
-    """What found the answer over bodies."""
+    """Name of the method that solved a problem over bodies."""
     if control[schedule.SWEEPS] and not control[schedule.CHECKS]:
         return "prox"
     return "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
 
 
 def _kernel(K: ProductSet) -> Any:
-    """The kernel that solves problems of bodies over such blocks."""
+    """The kernel for problems over bodies with these blocks."""
     if K.family == parts.COULOMB_3D:
         return body_problems.solve_coulomb3
     return body_problems.solve_jointed if body_problems.is_jointed(K.kind) else body_problems.solve_blocks
@@ -181,7 +180,7 @@ def _kernel(K: ProductSet) -> Any:
 def _solved(
     late: Late, problem: AnyProblem, answer: dict[str, Any], spent: list[float], tolerance: float, name: str
 ) -> FirstTry:
-    """The certified answer; spent: on the call and on its compilation [s]."""
+    """Return the certified answer; spent: time of the call and of its compilation [s]."""
     answer["r"].flags.writeable = False
     solution = Solution.deferred(
         late, problem=problem, status=Status.SOLVED, solver=name, tolerance=tolerance, seconds=spent[0],
@@ -191,12 +190,12 @@ def _solved(
 
 
 def _unsolved(problem: AnyProblem, guess: ArrayLike | None, report: dict[str, Any]) -> FirstTry:
-    """Work in vain."""
+    """Return a failed attempt."""
     return FirstTry(None, checked_guess(problem, guess), report["tried"])
 
 
 def _details(report: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
-    """The fields of a solution from the measures of the judge, and from each method with its iterations."""
+    """Fields of a `Solution` from the measures of the judge, and from each method with its iterations."""
     measures = from_measures(report[:MEASURES], equilibrium)
     iterations = sum(count for _, count in work)
     used = [(method, count) for method, count in work if count] or [work[0]]
@@ -208,7 +207,7 @@ def _details(report: Array, work: tuple[tuple[str, int], ...], equilibrium: floa
 
 
 def _given(problem: AnyProblem, guess: ArrayLike | None, n: int) -> Array:
-    """A guess as kernels take it, which look at its numbers; empty for none."""
+    """Return a guess as an array for the kernels, which check its numbers; empty for none."""
     if guess is None:
         return NOTHING
     if (
