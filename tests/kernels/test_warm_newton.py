@@ -81,7 +81,7 @@ def test_too_few_steps_leave_the_best_iterate_and_its_error():
     assert errors == sorted(errors, reverse=True)
 
 
-@pytest.mark.parametrize(("n", "seed"), [(3, 4207), (4, 1099), (5, 9030)])
+@pytest.mark.parametrize(("n", "seed"), [(3, 880), (3, 1851), (4, 765), (4, 822), (4, 1652)])
 def test_sweeps_end_what_goes_in_circles(n, seed):
     """Full steps take the same components for bound and free in turn."""
     random = np.random.default_rng(seed)
