@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.kernels.jit import jit, jit_inlined
+from stickslip.kernels.lines import add_lines
 
 
 class BlockW(NamedTuple):
@@ -287,21 +288,34 @@ def body_blocks(bodies, offset, rows):
 
 
 @jit
-def fill_from_bodies(bodies, offset, rows, out):
-    """out (n n,) <- W = rows rows', row by row; out must be 0 on entry."""
-    n = rows.shape[0]
-    for i in range(offset.shape[0] - 1):
-        for j in range(i + 1):
-            for side in range(2):
-                for other in range(2):
-                    if bodies[i, side] < 0 or bodies[i, side] != bodies[j, other]:
-                        continue
-                    for k in range(offset[i], offset[i + 1]):
-                        for m in range(offset[j], min(offset[j + 1], k + 1)):
-                            s = out[k * n + m]
-                            for c in range(rows.shape[2]):
-                                s += rows[k, side, c] * rows[m, other, c]
-                            out[k * n + m] = s
-    for k in range(n):
-        for m in range(k):
-            out[m * n + k] = out[k * n + m]
+def fill_from_bodies(bodies, offset, count, rows, out):
+    """out (n n,) <- W = rows rows', row by row.   rows (n, 2, k), over `count` bodies."""
+    n, k = rows.shape[0], rows.shape[2]
+    # 1. Numbers of the bodies that take part.
+    number, used = np.full(count, -1), 0
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            b = bodies[i, side]
+            if b >= 0 and number[b] < 0:
+                number[b] = used
+                used += 1
+    # 2. Columns of `rows` over these bodies, each contiguous.
+    columns, zeros, which = np.zeros((used * k, n)), np.zeros(n), np.empty(2 * k, np.int64)
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            if bodies[i, side] >= 0:
+                first = number[bodies[i, side]] * k
+                for j in range(offset[i], offset[i + 1]):
+                    for c in range(k):
+                        columns[first + c, j] += rows[j, side, c]
+    # 3. Each row of W is a sum of columns.
+    for i in range(bodies.shape[0]):
+        start, end = (0 if bodies[i, 0] >= 0 else k), (2 * k if bodies[i, 1] >= 0 else k)
+        for side in range(2):
+            for c in range(k):
+                which[side * k + c] = number[max(bodies[i, side], 0)] * k + c
+        for j in range(offset[i], offset[i + 1]):
+            factors = rows[j].reshape(2 * k)
+            add_lines(
+                zeros, columns, which[start:end], factors[start:end], end - start, 0, out[j * n : j * n + n]
+            )

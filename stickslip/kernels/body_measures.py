@@ -183,7 +183,7 @@ class Guess(NamedTuple):
     """Velocities of the bodies with them [m/s, rad/s], shape (count, k)."""
     u: Any
     """Velocities of the contacts [m/s], shape (n,)."""
-    told: Any
+    report: Any
     """Report: measures of the judge and the equilibrium [-], shape (MEASURES + 1,)."""
 
 

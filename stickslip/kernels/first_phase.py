@@ -1,6 +1,6 @@
 """The first phase of `auto` on Coulomb contacts of one dimension: prepare, sweep and accelerate in one call.
 
-Small problems are mostly calls, and a call costs by the array: this one makes its work arrays itself.
+The cost of a call grows with its number of arrays, so this kernel allocates its work arrays.
 """
 
 import numpy as np
@@ -11,35 +11,36 @@ from stickslip.kernels.cones import Cones
 from stickslip.kernels.jit import jit
 
 LINES = 64
-"""Most lines of the history."""
+"""Largest number of rows of the history."""
 PLAIN = 6.0
-"""Sweeps before acceleration: the first ones settle who touches, and often the whole problem."""
+"""Sweeps before acceleration: they find the touching contacts, and often the solution. Heuristic."""
 WORTH = 12.0
-"""Plain sweeps ahead, times what mixing adds to their cost, from which acceleration pays."""
+"""Predicted number of plain sweeps, over the relative cost of a mixed one, above which acceleration pays;
+heuristic."""
 MEMORY = 8
-"""Sweeps that are mixed."""
+"""Number of sweeps that are mixed; heuristic."""
 MIXED_TRIAL = 16.0
-"""Accelerated sweeps before the solve may be called too slow."""
+"""Accelerated sweeps before the solve may be judged too slow; heuristic."""
 
 
 @jit
 def sweep_coulomb(K, W, u_free, r, first, tolerance, allowed):
-    """(best, control, history) after at most `allowed` sweeps over Coulomb contacts.
+    """Return (best, control, history) after at most `allowed` sweeps over Coulomb contacts.
 
     K, W: a `Cones` and a `BlockW`, each as a plain tuple; r (n,) the start, overwritten; `first` sweeps
-    before the first look. Where many are still ahead, each starts from a mix of the last (`anderson.py`).
+    before the first residuals. If many sweeps are predicted, they are accelerated (`anderson.py`).
     """
     n = u_free.shape[0]
     control, history, best = np.zeros(schedule.SLOTS), np.empty((LINES, 3)), r.copy()
     problem, work = gauss_seidel.prepare_coulomb(Cones(*K), BlockW(*W), u_free)
-    # 1. plain sweeps, until they solve it or acceleration pays
+    # 1. Plain sweeps, until they converge or acceleration pays.
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first
     schedule.begin(control)
     control[schedule.TRIAL] = PLAIN
     control[schedule.WORTH] = WORTH * (1.0 + 3.0 * MEMORY * n / (problem.W.data.shape[0] + 20.0 * n))
     course = r, best, control, history
     gauss_seidel.run_coulomb(problem, work, anderson.no_memory(), tolerance, allowed, course)
-    # 2. accelerated ones, while they promise an end
+    # 2. Accelerated sweeps, while they converge fast enough.
     if control[schedule.STATE] == schedule.SLOW:
         anderson.take_over(control, control[schedule.ERROR], allowed, MIXED_TRIAL)
         memory = anderson.memory_of(problem, MEMORY)

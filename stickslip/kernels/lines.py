@@ -1,7 +1,8 @@
-"""Sums of lines of small dense matrices, in vectors of eight numbers.
+"""Sums of rows ("lines") of small dense matrices in vectors of eight numbers.
 
-Compilers make vectors of long loops. Here lines have ten to a hundred numbers: most of such a loop would be
-what comes before and after its vectors. Every sum is in the order of the plain loop, and rounds alike.
+Compilers vectorise long loops well. Lines here have ten to a hundred numbers, for which most of the time
+would go to the scalar parts before and after the vectors. Every sum has the order and the rounding of the
+plain loop.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from stickslip.kernels.jit import jit
 LINE = 8
 """Numbers of a vector."""
 FOUR = 4
-"""Lines of products that are made at the same time."""
+"""Lines that are computed together in `four_products` and `eliminate_four`."""
 
 if JIT:
     from llvmlite import ir
@@ -25,18 +26,18 @@ if JIT:
     _VECTOR, _PLACES = ir.VectorType(_DOUBLE, LINE), ir.VectorType(_INT, LINE)
     _MASK = ir.VectorType(ir.IntType(1), LINE)
     _TOGETHER = 4
-    """Vectors whose sums are made at the same time."""
+    """Vectors whose sums are computed together: one alone would wait for the latency of its additions."""
     _PAIR = 2
-    """And of what is left: each vector by itself would wait for its own sums."""
+    """Vectors that are computed together at the end of a line."""
 
     def _spread(builder: Any, value: Any, form: Any) -> Any:
-        """A vector of one number."""
+        """Return a vector with one value in all places."""
         nothing = ir.Constant(form, ir.Undefined)
         zeros = ir.Constant(ir.VectorType(_I32, LINE), None)
         return builder.shuffle_vector(builder.insert_element(nothing, value, _I32(0)), nothing, zeros)
 
     def _masked(builder: Any, name: str, form: Any, given: list[Any]) -> Any:
-        """A call of LLVM's masked load or store."""
+        """Emit a call of LLVM's masked load or store."""
         function = cgutils.get_or_insert_function(builder.module, form, f"llvm.masked.{name}.v8f64.p0")
         return builder.call(function, given)
 
@@ -56,8 +57,8 @@ if JIT:
         _masked(builder, "store", form, [value, place, _I32(8), mask])
 
     def _sums(builder: Any, start: Any, first: Any, y: Any, add: Any) -> None:
-        """Code for y <- start + sums from column `first` on. add(columns, totals, masks): code that adds to
-        the places of the totals."""
+        """Emit y <- start + sums, from column `first` on. add(columns, totals, masks) emits the additions to
+        the totals."""
         n = builder.extract_value(y.shape, 0)
         left = builder.sub(n, first)
         left = builder.select(builder.icmp_signed(">", left, _INT(0)), left, _INT(0))
@@ -82,7 +83,7 @@ if JIT:
             part(full, [builder.icmp_signed("<", own, size) for own in places])
 
     def _add(builder: Any, total: Any, factor: Any, place: Any, mask: Any) -> None:
-        """Code that adds a factor times what is at a place."""
+        """Emit total += factor * vector at `place`."""
         part = builder.fmul(factor, _read(builder, place, mask))
         builder.store(builder.fadd(builder.load(total), part), total)
 
@@ -156,22 +157,42 @@ if JIT:
         return types.none(types.float64, x, types.int64, y), generate
 
     @intrinsic
-    def _add_two_lines(typingctx, f, x, g, y, first, z):  # type: ignore[no-untyped-def]
-        """What `add_two_lines` does."""
+    def _eliminate_four(typingctx, A, F, c, n):  # type: ignore[no-untyped-def]
+        """What `eliminate_four` does."""
 
         def generate(context, builder, signature, given):  # type: ignore[no-untyped-def]
-            x, y, z = (make_array(signature.args[k])(context, builder, given[k]) for k in (1, 3, 5))
+            A, F = (make_array(signature.args[k])(context, builder, given[k]) for k in (0, 1))
+            width, (_, _, c, n) = builder.extract_value(A.shape, 1), given
+            first = builder.add(c, _INT(FOUR))
+            full = builder.add(first, builder.and_(builder.sub(n, first), _INT(-LINE)))
 
-            def add(columns, totals, masks):  # type: ignore[no-untyped-def]
-                for line, number in ((x, given[0]), (y, given[2])):
-                    factor = _spread(builder, number, _VECTOR)
-                    for column, total, mask in zip(columns, totals, masks, strict=True):
-                        _add(builder, total, factor, builder.gep(line.data, [column]), mask)
+            def reduce_row(i, j, lines, mask):  # type: ignore[no-untyped-def]
+                place = builder.gep(A.data, [builder.add(builder.mul(i, width), j)])
+                total, factors = (
+                    _read(builder, place, mask),
+                    builder.gep(F.data, [builder.mul(i, _INT(FOUR))]),
+                )
+                for p, line in enumerate(lines):
+                    factor = _spread(builder, builder.load(builder.gep(factors, [_INT(p)])), _VECTOR)
+                    total = builder.fsub(total, builder.fmul(factor, line))
+                _write(builder, total, place, mask)
+                return total
 
-            _sums(builder, z, given[4], z, add)
+            def part(j, mask):  # type: ignore[no-untyped-def]
+                lines: list[Any] = []
+                for p in range(FOUR):
+                    lines.append(reduce_row(builder.add(c, _INT(p)), j, lines, mask))
+                with cgutils.for_range_slice(builder, first, n, _INT(1)) as (i, _):
+                    reduce_row(i, j, lines, mask)
+
+            with cgutils.for_range_slice(builder, first, full, _INT(LINE)) as (j, _):
+                part(j, None)
+            with builder.if_then(builder.icmp_signed("<", full, n)):
+                size = _spread(builder, builder.sub(n, full), _PLACES)
+                part(full, builder.icmp_signed("<", ir.Constant(_PLACES, list(range(LINE))), size))
             return context.get_dummy_value()
 
-        return types.none(types.float64, x, types.float64, y, types.int64, z), generate
+        return types.none(A, F, types.int64, types.int64), generate
 
 else:
 
@@ -198,15 +219,17 @@ else:
         for k in range(first, y.shape[0]):
             y[k] += f * x[k]
 
-    def _add_two_lines(f, x, g, y, first, z):  # type: ignore[no-untyped-def]
-        """What `add_two_lines` does."""
-        for k in range(first, z.shape[0]):
-            z[k] = (z[k] + f * x[k]) + g * y[k]
+    def _eliminate_four(A, F, c, n):  # type: ignore[no-untyped-def]
+        """What `eliminate_four` does."""
+        for i in range(c + 1, n):
+            for p in range(min(i - c, FOUR)):
+                for j in range(c + FOUR, n):
+                    A[i, j] -= F[i, p] * A[c + p, j]
 
 
 @jit
 def dot_in_four(x, y, first, n):
-    """Σ x[k] y[k], first <= k < n, in four sums that do not wait for each other."""
+    """Return Σ x[k] y[k], first <= k < n, in four independent sums."""
     s0, s1, s2, s3, k = 0.0, 0.0, 0.0, 0.0, first
     while k + 3 < n:
         s0 += x[k] * y[k]
@@ -246,6 +269,10 @@ def add_line(f, x, first, y):
 
 
 @jit
-def add_two_lines(f, x, g, y, first, z):
-    """z <- z + f x + g y, from column `first` on.   z (n,), x and y (>= n,), other lines."""
-    _add_two_lines(f, x, g, y, first, z)
+def eliminate_four(A, F, c, n):
+    """Subtract multiples of the pivot rows c to c + FOUR - 1 of A[:n, :n] from the rows below each of them,
+    in the columns from c + FOUR on.
+
+    A (>= n, >= n) row by row; F (>= n, FOUR): the multiples, by rows of A and by pivot rows.
+    """
+    _eliminate_four(A, F, c, n)

@@ -1,7 +1,7 @@
-"""What the judge says of answers whose matrix is dense, in blocks, or between bounds: one call for each form.
+"""The judge's measures for each form of small problem: W dense or in blocks, global problems, and boxes.
 
-Every kernel takes the problem as it was given and r, and makes everything else from them: a solver's own
-velocities, scales and factors are no evidence.
+Every kernel computes them from the arrays of the problem and from r alone. Velocities, scales and factors of
+a solver are not used.
 """
 
 import math
@@ -26,12 +26,12 @@ from stickslip.kernels.residuals import (
 )
 
 NOTHING = 1e-280
-"""Squares below this are of numbers that are nothing: their own squares may have vanished."""
+"""Sums of squares below this count as 0: squares of such numbers underflow."""
 
 
 @jit
 def measure_blocks(K, W, r, u_free):
-    """(measures, u) of r for W in blocks.   K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+    """Return (measures, u) of r for W in blocks.   K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
     u, diagonal, matrix = np.empty(r.shape[0]), np.empty(r.shape[0]), blocks.BlockW(*W)
     blocks.multiply(matrix, r, u_free, u)
     blocks.diagonal(matrix, diagonal)
@@ -40,7 +40,7 @@ def measure_blocks(K, W, r, u_free):
 
 @jit
 def judge_dense(K, W, r, u_free):
-    """The same for W (n n,) dense, row by row."""
+    """Return (measures, u) of r for W (n n,) dense, row by row."""
     n = r.shape[0]
     u, diagonal = np.empty(n), np.empty(n)
     velocities(K[1], W, r, u_free, u)
@@ -51,10 +51,11 @@ def judge_dense(K, W, r, u_free):
 
 @jit
 def measure_global(K, M, H, f, u_bias, r, v):
-    """(measures, equilibrium, u) of r (n,) and v (nv,) for a global problem without joints.
+    """Return (measures, equilibrium, u) of r (n,) and v (nv,) for a global problem without joints.
 
-    K: a `Cones` as a plain tuple; M (nv, nv), H (nv, n), f (nv,), u_bias (n,). equilibrium is the error of
-    M v = f + H r, as momenta and, because that of a light body is rounding beside a heavy one, as velocities.
+    K: a `Cones` as a plain tuple; M (nv, nv), H (nv, n), f (nv,), u_bias (n,). equilibrium is the relative
+    error of M v = f + H r, the larger one of momenta and of velocities: beside the momentum of a heavy body
+    that of a light one is rounding.
     """
     nv, n = H.shape
     pushed, diagonal, u, u_free = np.zeros(nv), np.zeros(n), u_bias.copy(), u_bias.copy()
@@ -86,7 +87,7 @@ def measure_global(K, M, H, f, u_bias, r, v):
 
 @jit
 def solved_by_mass(M, H, f, p):
-    """M^-1 of f, p and the columns of H, in this order, shape (nv, 2 + n); NaN where M is singular."""
+    """Return M^-1 (f, p, H), columns in this order, shape (nv, 2 + n); NaN if M is singular."""
     nv, n = H.shape
     A, X = M.copy(), np.empty((nv, 2 + n))
     for j in range(nv):
@@ -100,7 +101,8 @@ def solved_by_mass(M, H, f, p):
 
 @jit
 def relative(error, scale):
-    """sqrt(error / scale) of squares, 0 where error is NOTHING, x/0 = inf, NaN where either is."""
+    """Return sqrt(error / scale) of two sums of squares: 0 if error is at most NOTHING, inf if scale is 0,
+    NaN if either is NaN."""
     if error != error or scale != scale:
         return math.nan
     if error <= NOTHING:
@@ -112,7 +114,7 @@ def relative(error, scale):
 
 @jit
 def velocities(offset, W, r, u_free, u):
-    """u <- W r + u_free, summed block by block, as products of matrices in blocks are, with the same bits."""
+    """u <- W r + u_free, summed block by block, with the same bits as the product of W in blocks."""
     n = r.shape[0]
     for k in range(n):
         u[k] = u_free[k]
@@ -135,7 +137,7 @@ def velocities(offset, W, r, u_free, u):
 
 @jit
 def is_zero(x, a, d):
-    """Whether the d numbers from x[a] on are all 0."""
+    """Whether x[a : a + d] is 0."""
     zero = True
     for k in range(a, a + d):
         zero = zero and x[k] == 0.0
@@ -144,7 +146,7 @@ def is_zero(x, a, d):
 
 @jit
 def measure_box(A, b, lower, upper, z):
-    """(measures, w) of z for a dense box problem, w = A z + b.   A (n n,) row by row."""
+    """Return (measures, w) of z for a dense box problem, w = A z + b.   A (n n,) row by row."""
     n = b.shape[0]
     w, diagonal, out = np.empty(n), np.empty(n), np.empty(MEASURES)
     values(A, b, z, w)
@@ -154,12 +156,12 @@ def measure_box(A, b, lower, upper, z):
     if out[VELOCITY] > 0.0:
         scale, speeds, sizes = 0.0, np.empty(n), np.empty(n)
         for i in range(n):
-            made, terms = 0.0, 0.0
+            bound, terms = 0.0, 0.0
             for j in range(n):
                 a = abs(A[i * n + j])
-                made += a * largest_bound(lower[j], upper[j])
+                bound += a * largest_bound(lower[j], upper[j])
                 terms += a * abs(z[j])
-            scale, sizes[i] = max(scale, abs(b[i]), made), terms
+            scale, sizes[i] = max(scale, abs(b[i]), bound), terms
             speeds[i] = unanswered(lower[i], upper[i], w[i])
         out[APPROACH] = box_approach(speeds, sizes, scale)
     return out, w
@@ -178,7 +180,7 @@ def values(A, b, z, w):
 
 @jit
 def box_scales(diagonal, rho):
-    """rho (n,) <- 1 / |A_ii|, the inverse mean of the others where that is 0, and 1 where all are."""
+    """rho (n,) <- 1 / |A_ii|; where A_ii is 0 the inverse of the mean of the others, 1 if all are 0."""
     total, count = 0.0, 0
     for i in range(diagonal.shape[0]):
         size = abs(diagonal[i])
@@ -190,10 +192,10 @@ def box_scales(diagonal, rho):
 
 @jit
 def box_norms(diagonal, b, lower, upper, z, w, out):
-    """out (MEASURES,) <- all measures of z with w = A z + b between bounds but APPROACH, which is 0.
+    """out (MEASURES,) <- all measures of z with w = A z + b between bounds except APPROACH, which is 0.
 
-    NATURAL is |z - P(z - w)|_inf / max(1, |b|_inf), SCALED the same with rho = 1 / |A_ii| and without the 1;
-    written so that a large z does not swallow w. NaN where z or w are.
+    NATURAL is |z - P(z - w)|_inf / max(1, |b|_inf), SCALED the same with rho = 1 / |A_ii| and without the 1,
+    both written so that a large z does not absorb w. NaN if z or w has one.
     """
     n, rho = b.shape[0], np.empty(b.shape[0])
     box_scales(diagonal, rho)
@@ -224,10 +226,10 @@ def box_norms(diagonal, b, lower, upper, z, w, out):
 
 @jit
 def box_approach(speeds, sizes, scale):
-    """The largest w_i that no z_i answers, over the scale of the data; 0 where it is rounding of A z.
+    """Return the largest violation of w_i at an infinite bound over the scale of the data; 0 if it is
+    rounding of A z.
 
-    speeds (n,): w_i against bounds that are infinite; sizes (n,): |A| |z|; scale: the largest of |b| and of
-    |A| |finite bounds|, what the data alone make of w.
+    speeds (n,): the violations; sizes (n,): |A| |z|; scale: the largest of |b| and of |A| |finite bounds|.
     """
     closing = 0.0
     for i in range(speeds.shape[0]):
@@ -240,7 +242,7 @@ def box_approach(speeds, sizes, scale):
 
 @jit
 def unanswered(low, high, w):
-    """|w| where it is against a bound that is infinite, else 0."""
+    """Return |w| if its sign calls for an infinite bound, else 0."""
     speed = 0.0
     if high == math.inf:
         speed += max(-w, 0.0)
@@ -251,6 +253,6 @@ def unanswered(low, high, w):
 
 @jit
 def largest_bound(low, high):
-    """The larger of the finite bounds by size; 0 where there is none."""
+    """Return the larger absolute value of the finite bounds; 0 if there is none."""
     bound = abs(low) if abs(low) < math.inf else 0.0
     return max(bound, abs(high)) if abs(high) < math.inf else bound

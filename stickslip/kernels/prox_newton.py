@@ -1,16 +1,16 @@
-"""Proximal point around Newton on the Alart-Curnier function, one decision at a time.
+"""Proximal point method with Newton's method on the Alart-Curnier function inside.
 
 Outer step (Rockafellar 1976; Siconos Developer's Notes 2017, ch. 16, for the function):
 
     find x with F_alpha(x) = F(x, W x + u_free + alpha D (x - r)) small, then r <- x,
 
-D = diag(1 / rho) contact by contact, so that alpha has no unit. Inside, Newton with full steps: open
-contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -F. A line search on
-|F| only slows it down; an outer step that fails is repeated with a larger alpha.
+D = diag(1 / rho) contact by contact, so that alpha has no unit. The inner method is Newton's with full steps:
+open contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -F. A line search on |F|
+only slows it down; an outer step that fails is repeated with a larger alpha.
 
-`advance` does everything except solving the linear system, which it leaves with its right-hand side in a
-`newton_systems.System` and asks for: small ones are dense and solved here (`run_dense`), large ones in the
-blocks of W, or over bodies (`newton_bodies.py`), for `linalg.front_lu`.
+`advance` runs until a linear system has to be solved, and leaves it with its right-hand side in a
+`newton_systems.System`. Small systems are dense and solved here (`run_dense`); large ones are assembled in
+the blocks of W, or over bodies (`newton_bodies.py`), and solved by `linalg.front_lu`.
 """
 
 import math
@@ -30,23 +30,24 @@ START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e-3
-"""Between which the first alpha is."""
+"""Bounds of the first alpha [-]; heuristic."""
 R, X, X_BEST, KEEP, U, Q, WORK = range(7)
 VECTORS = 8
-"""Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..., two of work."""
+"""Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, u, q, and two of
+work."""
 LINES = 512
-"""Most lines of the history; later looks overwrite the last."""
+"""Largest number of rows of the history; later entries overwrite the last one."""
 
 
 @jit
 def weight_at(error):
-    """The alpha to start with from a point of this error."""
+    """Return the first alpha from a point with this error."""
     return min(max(error, LEAST_WEIGHT), MOST_WEIGHT)
 
 
 @jit
 def evaluate(system, r, u):
-    """F, its Jacobians and the state of each contact at (r, u); returns |F| [N s]."""
+    """Evaluate F, its Jacobians and the state of each contact at (r, u); returns |F| [N s]."""
     newton_systems.evaluate(maps.alart_curnier, system, r, u)
     total = 0.0
     for k in range(r.shape[0]):
@@ -57,10 +58,11 @@ def evaluate(system, r, u):
 
 @jit
 def begin(control, alpha, tolerance, budget):
-    """Set up a solve from r with so many Newton steps at most.
+    """Initialise `control` for a solve of at most `budget` Newton steps.
 
-    An inner solve ends at ETA times the first |F| or after MOST_INNER steps; if it took at most EASY,
-    alpha shrinks, but not below FLOOR nor near what FAILED lately (which is forgotten by FADE).
+    An inner solve ends at ETA times the first |F| or after MOST_INNER steps. If it took at most EASY steps
+    alpha shrinks, but not below FLOOR, nor below twice the last alpha that FAILED, which fades by FADE at
+    each success.
     """
     for k in range(SLOTS):
         control[k] = 0.0
@@ -71,7 +73,7 @@ def begin(control, alpha, tolerance, budget):
 
 @jit
 def judged(system, r, u, vectors, control, history):
-    """Ask the judge's measures about r, whose velocities are u; keep the best."""
+    """Return the error of r, with velocities u, by the judge's norms; keep the best iterate."""
     natural, scaled, _ = residuals.stop_measures(
         contact_law.natural_map, system.K, system.scales, residuals.EXACT,
         residuals.Point(r, u, system.u_free), (vectors[WORK], vectors[WORK + 1]),
@@ -91,10 +93,10 @@ def judged(system, r, u, vectors, control, history):
 
 @jit
 def advance(multiply, assemble, system, vectors, control, history):
-    """Go on until a linear system has to be solved (true) or there is an end (false).
+    """Run until a linear system has to be solved (returns true) or the solve ends (returns false).
 
-    multiply: (W, r, bias, u), u <- W r + bias; assemble: one of `newton_systems`. The caller puts the
-    solution in system.rhs, or says control[SINGULAR] = 1.
+    multiply: (W, r, bias, u), u <- W r + bias; assemble: one of `newton_systems`. The caller then writes the
+    solution to system.rhs, or sets control[SINGULAR] = 1.
     """
     W, weight, n = system.W, system.weight, system.u_free.shape[0]
     r, x, x_best, u, q = vectors[R], vectors[X], vectors[X_BEST], vectors[U], vectors[Q]
@@ -109,7 +111,7 @@ def advance(multiply, assemble, system, vectors, control, history):
         control[NEWTON] += 1.0
         control[INNER] += 1.0
     while True:
-        # 1. an outer step begins at r, with q = u_free - alpha D r
+        # 1. An outer step begins at r, with q = u_free - alpha D r.
         if control[PHASE] == DONE:
             if is_over(control):
                 return False
@@ -118,7 +120,7 @@ def advance(multiply, assemble, system, vectors, control, history):
                 q[k] = system.u_free[k] - control[ALPHA] * weight[k] * r[k]
             control[F_BEST], control[INNER], control[SINGULAR] = control[F_CENTRE], 0.0, 0.0
             control[PHASE] = SOLVE
-        # 2. F_alpha at x, and the next Newton step unless the inner solve ends here
+        # 2. F_alpha at x, and the next Newton step unless the inner solve ends.
         multiply(W, x, q, u)
         for k in range(n):
             u[k] += control[ALPHA] * weight[k] * x[k]
@@ -132,7 +134,7 @@ def advance(multiply, assemble, system, vectors, control, history):
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
             control[SIZE] = assemble(system, control[ALPHA], x)
             return True
-        # 3. the outer step ends at the best x
+        # 3. The outer step ends at the best x.
         multiply(W, x_best, system.u_free, u)
         judged(system, x_best, u, vectors, control, history)
         settle(r, x_best, evaluate(system, x_best, u), control)
@@ -148,7 +150,7 @@ def advance_blocks(arrays, vectors, control, history):
 
 @jit
 def move(system, x, control):
-    """x <- x + dx; open contacts to zero. Nothing if the system was singular."""
+    """x <- x + dx, and 0 at open contacts; unchanged if the system was singular."""
     if control[SINGULAR] != 0.0:
         return
     offset, place = system.K.offset, system.place
@@ -162,7 +164,7 @@ def move(system, x, control):
 
 @jit
 def settle(r, x_best, size, control):
-    """End an outer step: take its best point where it is better, and choose the next alpha."""
+    """End an outer step: accept its best point if it is better, and choose the next alpha."""
     near = control[F_BEST] <= control[ETA] * control[F_CENTRE]
     control[OUTER] += 1.0
     if near or size < control[F_CENTRE]:
@@ -173,8 +175,8 @@ def settle(r, x_best, size, control):
         control[FAILED] = control[ALPHA]
         control[ALPHA] = min(control[ALPHA] * control[GROW], LARGEST_ALPHA)
     elif control[INNER] <= control[EASY]:
-        wanted = max(control[ALPHA] * control[SHRINK], 2.0 * control[FAILED], control[FLOOR])
-        control[ALPHA] = min(control[ALPHA], wanted)
+        smaller = max(control[ALPHA] * control[SHRINK], 2.0 * control[FAILED], control[FLOOR])
+        control[ALPHA] = min(control[ALPHA], smaller)
         control[FAILED] *= control[FADE]
     if control[F_CENTRE] < 0.5 * control[MARK]:
         control[MARK], control[MARK_AT] = control[F_CENTRE], control[OUTER]
@@ -182,7 +184,7 @@ def settle(r, x_best, size, control):
 
 @jit
 def is_over(control):
-    """Whether the solve ends here, and why, in control[STATE]."""
+    """Whether the solve ends; control[STATE] <- the reason."""
     if control[BEST] <= control[TOLERANCE]:
         control[STATE] = SOLVED
     elif not control[F_CENTRE] < math.inf:
@@ -196,7 +198,7 @@ def is_over(control):
 
 @jit
 def run_dense(system, vectors, control, history):
-    """`advance` to its end, every system solved here as a dense one."""
+    """Run `advance` to its end with dense linear systems."""
     while advance(blocks.multiply, newton_systems.assemble_dense, system, vectors, control, history):
         m = int(control[SIZE])
         if not dense_lu.lu_solve(system.matrix, system.rhs, m):
@@ -206,7 +208,7 @@ def run_dense(system, vectors, control, history):
 
 @jit
 def solve_small(K, W, u_free, r, alpha, tolerance, budget, patience):
-    """(best, control, history) from r, everything else made here: small problems are mostly calls."""
+    """Return (best, control, history) of a dense solve from r, with all work arrays allocated here."""
     n = u_free.shape[0]
     system = newton_systems.prepare(K, W, u_free, np.empty((n, n)))
     vectors, control, history = np.zeros((VECTORS, n)), np.zeros(SLOTS), np.empty((LINES, 3))

@@ -1,8 +1,7 @@
-"""Memory for the arrays that kernels work with, taken from one place: a stack of numbers.
+"""Work memory of kernels: a stack of numbers from which arrays are taken.
 
-An array that a kernel makes itself costs a twentieth of a microsecond, which is much beside the work that
-small problems are. A `Scratch` lives as long as its owner; arrays taken from it lose their content where the
-place in the stack is given back.
+The allocation of an array in a kernel costs 0.05 µs, which is much in a small problem. A `Scratch` lives as
+long as its owner; an array taken from it is valid until its part of the stack is given back.
 
     mark = taken(scratch)
     x = floats(scratch, n)
@@ -20,31 +19,30 @@ from stickslip.state import Array, IntArray
 
 
 class Scratch(NamedTuple):
-    """Floating-point and whole numbers, and how many of them are in use."""
+    """Floating-point and integer numbers, and how many of them are in use."""
 
     floats: Array
     """[any], shape (n,)."""
     ints: IntArray
     """[any], shape (m,)."""
     used: IntArray
-    """How many of the floating-point and of the whole numbers are taken, and the most that were wanted
-    [-], shape (4,)."""
+    """Numbers of floating-point and integer numbers in use, and the largest ones so far [-], shape (4,)."""
 
 
 def scratch_for(floats: int, ints: int) -> Scratch:
-    """So many numbers, nothing taken."""
+    """Return an empty `Scratch` with room for so many numbers."""
     return Scratch(np.zeros(floats), np.zeros(ints, np.int64), np.zeros(4, np.int64))
 
 
 @jit
 def taken(scratch):
-    """Where the stack is, for `give_back`."""
+    """Return the top of the stack, for `give_back`."""
     return scratch.used[0], scratch.used[1]
 
 
 @jit
 def give_back(scratch, mark):
-    """All that was taken since the mark is free again."""
+    """Free everything taken since the mark."""
     for k in range(2):
         scratch.used[2 + k] = max(scratch.used[2 + k], scratch.used[k])
         scratch.used[k] = mark[k]
@@ -52,8 +50,10 @@ def give_back(scratch, mark):
 
 @jit
 def floats(scratch, n):
-    """An array (n,) of numbers, not set. The stack must have room for it: who makes it knows the most that is
-    taken. Nothing counts references to such arrays, which would take longer than much of the work."""
+    """Return an uninitialised array (n,). The caller ensures that the stack has room for it.
+
+    References to such arrays are not counted, which would take longer than much of the work.
+    """
     first = scratch.used[0]
     scratch.used[0] = first + (n + LINE - 1) // LINE * LINE
     return scratch.floats[first : first + n]
@@ -61,7 +61,7 @@ def floats(scratch, n):
 
 @jit
 def ints(scratch, n):
-    """The same of whole numbers."""
+    """Return an uninitialised array (n,) of integers."""
     first = scratch.used[1]
     scratch.used[1] = first + (n + LINE - 1) // LINE * LINE
     return scratch.ints[first : first + n]
@@ -69,7 +69,7 @@ def ints(scratch, n):
 
 @jit
 def zeros(scratch, n):
-    """An array (n,) of zeros."""
+    """Return an array (n,) of zeros."""
     x = floats(scratch, n)
     for k in range(n):
         x[k] = 0.0
@@ -78,5 +78,5 @@ def zeros(scratch, n):
 
 @jit
 def matrix(scratch, n, m):
-    """An array (n, m), not set."""
+    """Return an uninitialised array (n, m)."""
     return floats(scratch, n * m).reshape(n, m)

@@ -1,8 +1,8 @@
-"""Newton's system on a small problem where groups slide: their impulses are tied to the normal ones.
+"""Newton's system of a small problem with sliding groups, whose impulses are tied to the normal ones.
 
-Along the trial impulse, e = y / |y|, what slides is mu r_N whatever r_N becomes, so that only what is across
-e is unknown: one number of a Coulomb contact in space, none in the plane. The steps are those of the whole
-system of Alart and Curnier's map, with two thirds of its unknowns or fewer.
+The component of a sliding impulse along the trial impulse, e = y / |y|, is mu r_N. Only the components across
+e are unknown: one for a Coulomb contact in space, none in the plane. The steps are those of the full system
+of Alart and Curnier's map, with at most two thirds of its unknowns.
 """
 
 import math
@@ -11,22 +11,22 @@ from stickslip.kernels import cones
 from stickslip.kernels.jit import jit_forward_inlined as jit_inlined
 from stickslip.kernels.lines import add_lines
 
-BOUND, STICK, SLIP, TIED = 0, 1, 2, 3
-"""What a component does: stands on a bound, has no velocity, or slides in a group, of whose components the
-first one is TIED."""
+BOUND, STICK, SLIP, TIED, PUSH = 0, 1, 2, 3, 4
+"""States of components: on a bound, without velocity, in a sliding group, whose first component is TIED, and
+the normal component of a contact with a sliding group."""
 FIELDS = 5
-"""Whole numbers that are known of a group that slides; see `tie`."""
+"""Integers stored for each sliding group; see `tie`."""
 
 
 @jit_inlined
 def tie(K, r, e, state, F, place, ties, places, moves, m):
-    """Groups that slide are tied to their normal impulse: along e they are mu r_N, whatever r_N becomes;
-    across it they are free. (number of groups, m + components that move).
+    """Tie sliding groups to their normal impulses; return (number of groups, m + number of moved components).
 
-    e (n,) has the trial impulses y on entry: <- y / |y|.   F <- share = mu y_N / |y| at the first component k
-    of a group, and at the others e_t / (1 + |e_k|), for `turned`.   ties <- FIELDS for each group: its first
-    component, its size, the first of its unknowns, that of its normal, and its number.
-    places, moves (n,) <- from m on, components and their way to mu r_N e; place (n,): unknowns of components.
+    e (n,) <- y / |y|, from the trial impulses y on entry.   F <- share = mu y_N / |y| at the first component
+    k of a group, and e_t / (1 + |e_k|) at the others, for `turned`.   ties <- FIELDS integers for each group:
+    its first component, its size, the index of its first unknown, the index of its normal unknown, and its
+    number. places, moves (n,) <- from m on, components and their changes, by which the part of r along e
+    becomes mu r_N; place (n,): index of the unknown of each component.
     """
     kind, offset, _, _, group_offset, group_size, coefficient = K
     count = 0
@@ -62,66 +62,69 @@ def tie(K, r, e, state, F, place, ties, places, moves, m):
 
 @jit_inlined
 def turned(e, F, k, t, size, weights):
-    """weights (size,) <- column t > 0 of H = I - w w' / (1 + |e_k|), w = e + sign(e_k) e_k, of a group that
-    begins at k: H turns e to its first component, and its other columns are across e."""
+    """weights (size,) <- column t > 0 of the Householder matrix H = I - w w' / (1 + |e_k|), w = e + sign(e_k)
+    e_k, of a group that begins at k: its columns t > 0 are a basis of the directions across e."""
     weights[0] = -e[k + t] if e[k] >= 0.0 else e[k + t]
     for j in range(1, size):
         weights[j] = (1.0 if j == t else 0.0) - e[k + t] * F[k + j]
 
 
 @jit_inlined
-def assemble(W, rho, soft, r, u, known, coefficient, own, order, e, F, ties, count, work, B, A, b):
-    """Newton's system where some groups slide: A (f, f), b (f,), in the unknowns `own` (f,).
+def assemble(W, rho, soft, r, u, known, coefficient, state, own, order, e, F, ties, count, work, B, A, b):
+    """A (f, f), b (f,) <- Newton's system with sliding groups, in the unknowns of the components `own` (f,).
 
-    For groups across e: (1 - share) r + share (rho u + soft dr) = 0, where |y| has no part.
-    work: zeros and two vectors (n,); B (n, n): W times what each unknown moves.
+    The equation of a group across e is (1 - share) r + share (rho u + soft dr) = 0, which does not involve
+    |y|. work: zeros and a vector (n,); B (>= f, n) <- velocities of each unknown's unit impulse.
     """
-    f, n, (nothing, line, weights) = own.shape[0], u.shape[0], work
-    # 1. B, and rows and velocities of components by themselves
+    f, n, (nothing, weights) = own.shape[0], u.shape[0], work
+    # 1. Velocities of unit impulses.
     for q in range(f):
-        column = W[own[q]]
+        line, row = B[q], W[own[q]]
         for k in range(n):
-            B[k, q] = column[k]
-        b[q] = -rho[own[q]] * (u[own[q]] + known[own[q]])
+            line[k] = row[k]
     for c in range(count):
         k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
         which, normal, mu = order[k : k + size], ties[FIELDS * c + 3], coefficient[ties[FIELDS * c + 4]]
         for j in range(size):
             weights[j] = mu * e[k + j]
-        add_lines(nothing, W, which, weights, size, 0, line)
-        for j in range(n):
-            B[j, normal] += line[j]
+        add_lines(B[normal], W, which, weights, size, 0, B[normal])
         for t in range(1, size):
             turned(e, F, k, t, size, weights)
-            add_lines(nothing, W, which, weights, size, 0, line)
-            for j in range(n):
-                B[j, p + t - 1] = line[j]
-    # 2. what unknowns see of it
-    for q in range(f):
-        row, seen, scale = A[q], B[own[q]], rho[own[q]]
-        for j in range(f):
-            row[j] = scale * seen[j]
-        row[q] += soft
+            add_lines(nothing, W, which, weights, size, 0, B[p + t - 1])
+    # 2. Equations of normal and sticking components.
+    for p in range(f):
+        if state[own[p]] != SLIP:
+            row, k, scale = A[p], own[p], rho[own[p]]
+            for q in range(f):
+                row[q] = scale * B[q, k]
+            row[p] += soft
+            b[p] = -scale * (u[k] + known[k])
+    # 3. Equations across e.
     for c in range(count):
         k, size, p = ties[FIELDS * c], ties[FIELDS * c + 1], ties[FIELDS * c + 2]
         share = F[k]
         for t in range(1, size):
             turned(e, F, k, t, size, weights)
-            speed = impulse = 0.0
+            speed, impulse, row, first, second = 0.0, 0.0, A[p], weights[0], weights[1]
+            for q in range(f):
+                row[q] = first * B[q, k] + second * B[q, k + 1]
+            for j in range(2, size):
+                for q in range(f):
+                    row[q] += weights[j] * B[q, k + j]
+            for q in range(f):
+                row[q] *= share * rho[k]
             for j in range(size):
                 speed += weights[j] * known[k + j]
                 impulse += weights[j] * r[k + j]
-                weights[j] *= share * rho[k]
-            add_lines(nothing, B, order[k : k + size], weights, size, 0, A[p, :f])
-            A[p, p] += 1.0 - share + share * soft
+            row[p] += 1.0 - share + share * soft
             b[p] = -share * rho[k] * speed - impulse
             p += 1
 
 
 @jit_inlined
 def follow(coefficient, e, F, ties, count, b, r):
-    """r <- with what groups that slide do as the unknowns change by b: along e with the normal impulse, and
-    across it."""
+    """Add to r the changes of the sliding groups for the changes b of the unknowns: along e with the normal
+    impulse, and across e."""
     for c in range(count):
         own = ties[FIELDS * c : FIELDS * c + FIELDS]
         k, p, normal = own[0], own[2], coefficient[own[4]] * b[own[3]]

@@ -79,7 +79,7 @@ class Layout:
             ),
             Problem(
                 np.zeros((2, size), np.int64), np.zeros((4, blocks), np.int64), np.zeros((6, blocks)),
-                np.zeros(size * size), np.zeros(small_contacts.TOLD),
+                np.zeros(size * size), np.zeros(small_contacts.REPORT),
             ),
             np.zeros(ns, np.int64), np.zeros(2, np.int64),
         )  # fmt: skip

@@ -1,11 +1,10 @@
-"""What `auto` tries first: problems that one compiled call solves and measures.
+"""The first attempt of `auto`: one compiled call that solves and certifies a problem.
 
-A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
-what costs. Each form of small problem has one kernel, which reads the arrays of the problem, looks at the
-guess, solves, and asks the judge. What a solution tells beside the answer is made when it is asked for.
-Contacts of bodies go through sweeps from the impulses of the last step, which often are the answer, and then
-before the judge; many of them without a guess are left to the stages at once. The stages of `auto` take what
-is not solved here, from the best of it.
+A run of a small model solves problems of a few unknowns a hundred thousand times, and calls from Python are
+most of the cost. Each form of small problem therefore has one kernel, which checks the guess, solves, and
+computes the judge's measures. The other fields of a solution are computed when they are first read. Contacts
+of bodies start from the impulses of the last step, which often are the answer; many contacts without a guess
+are left to the stages of `auto` at once. The stages also continue from the best iterate of a failed attempt.
 """
 
 from typing import Any, NamedTuple
@@ -30,24 +29,24 @@ from stickslip.solvers.domain_sweeps import solve_bodies
 
 NOTHING: Array = frozen(np.zeros(0))
 FEW = 60
-"""Components up to which contacts between bodies are tried in one call from nothing."""
+"""Components up to which contacts between bodies are tried in one call without a guess; heuristic."""
 
 
 class FirstTry(NamedTuple):
-    """What one call made of a problem."""
+    """Result of the first attempt."""
 
     solution: Solution | None
-    """The certified answer; None where the call found none."""
+    """The certified answer; None if the call found none."""
     guess: Array | None
-    """Impulses to go on from [N s], shape (n,); None for zero."""
+    """Impulses to continue from [N s], shape (n,); None for zero."""
     tried: tuple[Stage, ...] = ()
-    """The work that was done in vain."""
+    """The stages of a failed attempt."""
 
 
 def solve_in_one_call(problem: AnyProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """The answer of a small problem, or of contacts between bodies, if one call finds it.
+    """Try to solve a small problem, or contacts between bodies, in one call.
 
-    name: of the solver, for the solution. A guess that is no array of as many finite numbers is an error.
+    name: solver name of the solution. A guess that is not an array of n finite numbers is an error.
     """
     if type(problem) is ContactProblem:
         W = problem.W
@@ -71,63 +70,65 @@ def solve_in_one_call(problem: AnyProblem, guess: ArrayLike | None, tolerance: f
 def _contacts(
     problem: ContactProblem, kernel: Any, W: Any, guess: ArrayLike | None, tolerance: float, name: str
 ) -> FirstTry:
-    """Sweeps and Newton's method over few contacts."""
+    """Solve a problem of few contacts by sweeps and Newton's method."""
     u_free = problem.u_free
     n = u_free.shape[0]
-    r, u, told = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD)
+    r, u, report = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT)
     _, *spent = timed(
-        kernel, tuple(problem.K.arrays), W, u_free, _given(problem, guess, n), tolerance, r, u, told
+        kernel, tuple(problem.K.arrays), W, u_free, _given(problem, guess, n), tolerance, r, u, report
     )
-    if told[small_contacts.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_contacts(told))
-    return _solved((_told_of_contacts, told), problem, {"r": r, "u": u}, spent, tolerance, name)
+    if report[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _contact_details(report))
+    return _solved((_contact_details, report), problem, {"r": r, "u": u}, spent, tolerance, name)
 
 
 def _velocities(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """The same with few velocities, which are eliminated."""
+    """Solve a global problem of few contacts, whose velocities are eliminated."""
     u_bias = problem.u_bias
     n = u_bias.shape[0]
-    r, u, told, v = np.empty(n), np.empty(n), np.empty(small_contacts.TOLD), np.empty(problem.f.shape[0])
+    r, u, report, v = np.empty(n), np.empty(n), np.empty(small_contacts.REPORT), np.empty(problem.f.shape[0])
     start = _given(problem, guess, n)
     _, *spent = timed(
         small_contacts.answer_global, tuple(problem.K.arrays), problem.dense, u_bias, start, tolerance,
-        r, u, v, told,
+        r, u, v, report,
     )  # fmt: skip
-    if told[small_contacts.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_contacts(told))
+    if report[small_contacts.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _contact_details(report))
     v.flags.writeable = False
     answer = {"r": r, "u": u, "v": v, "lam": NOTHING}
-    return _solved((_told_of_contacts, told), problem, answer, spent, tolerance, name)
+    return _solved((_contact_details, report), problem, answer, spent, tolerance, name)
 
 
-def _told_of_contacts(told: Array) -> dict[str, Any]:
-    """What a solution tells of the call that found it, or failed to."""
-    sweeps, steps = int(told[small_contacts.SWEEPS]), int(told[small_contacts.NEWTONS])
-    return _told(told, (("nsgs", sweeps), ("newton-ac", steps)), float(told[small_contacts.EQUILIBRIUM]))
+def _contact_details(report: Array) -> dict[str, Any]:
+    """Fields of a `Solution` from the report of `_contacts` or `_velocities`."""
+    sweeps, steps = int(report[small_contacts.SWEEPS]), int(report[small_contacts.NEWTONS])
+    return _details(
+        report, (("nsgs", sweeps), ("newton-ac", steps)), float(report[small_contacts.EQUILIBRIUM])
+    )
 
 
 def _box(problem: BoxProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """Active sets of few unknowns between bounds."""
+    """Solve a small box problem by active sets."""
     b = problem.b
     n = b.shape[0]
-    z, w, told = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
+    z, w, report = np.empty(n), np.empty(n), np.empty(small_boxes.TOLD)
     start = _given(problem, guess, n)
     _, *spent = timed(
-        small_boxes.answer, problem.rows, b, problem.lower, problem.upper, start, tolerance, z, w, told
+        small_boxes.answer, problem.rows, b, problem.lower, problem.upper, start, tolerance, z, w, report
     )
-    if told[small_boxes.SOLVED] != 1.0:
-        return _unsolved(problem, guess, _told_of_box(told))
-    return _solved((_told_of_box, told), problem, {"r": z, "u": w}, spent, tolerance, name)
+    if report[small_boxes.SOLVED] != 1.0:
+        return _unsolved(problem, guess, _box_details(report))
+    return _solved((_box_details, report), problem, {"r": z, "u": w}, spent, tolerance, name)
 
 
-def _told_of_box(told: Array) -> dict[str, Any]:
-    """The same of a box problem."""
-    return _told(told, (("newton-min", int(told[small_boxes.ROUNDS_MADE])),))
+def _box_details(report: Array) -> dict[str, Any]:
+    """Fields of a `Solution` from the report of `_box`."""
+    return _details(report, (("newton-min", int(report[small_boxes.ROUNDS_MADE])),))
 
 
 def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, name: str) -> FirstTry:
-    """Sweeps over contacts between bodies, Newton's method where contacts are few or joints are many; without
-    an answer, the best to go on from."""
+    """Solve contacts between bodies by sweeps, and by Newton's method if contacts are few or joints many;
+    without an answer, return the best iterate as the guess."""
     H, M, K, n = problem.H, problem.M, problem.K, problem.u_bias.shape[0]
     start: Array | None = _given(problem, guess, n)
     if guess is not None and not small_contacts.is_fit(start, problem.f, problem.u_bias):
@@ -142,35 +143,35 @@ def _bodies(problem: GlobalProblem, guess: ArrayLike | None, tolerance: float, n
         problem.f.reshape(-1, H.rows.shape[2]), problem.u_bias, tolerance,  # type: ignore[union-attr]
     )  # fmt: skip
     kernel = solve_bodies if large else _kernel(K)
-    (r, v, u, told, control, history), *spent = timed(kernel, *arguments, start)
+    (r, v, u, report, control, history), *spent = timed(kernel, *arguments, start)
     if control[schedule.STATE] != schedule.SOLVED:
         best, r.flags.writeable = float(control[schedule.BEST]), False
         tried = (Stage(_method(control), int(control[schedule.SWEEPS]), 0.0, best),)
         return FirstTry(None, r if best < np.inf else checked_guess(problem, guess), tried)
-    call = told, control, history
-    if not (residuals.is_solved(told, tolerance) and told[MEASURES] <= tolerance):
-        return _unsolved(problem, guess, _told_of_bodies(call))
+    call = report, control, history
+    if not (residuals.is_solved(report, tolerance) and report[MEASURES] <= tolerance):
+        return _unsolved(problem, guess, _body_details(call))
     v.flags.writeable = False
     answer = {"r": r, "u": u, "v": v.reshape(-1), "lam": NOTHING}
-    return _solved((_told_of_bodies, call), problem, answer, spent, tolerance, name)
+    return _solved((_body_details, call), problem, answer, spent, tolerance, name)
 
 
-def _told_of_bodies(call: tuple[Array, Array, Array]) -> dict[str, Any]:
-    """The same of contacts between bodies; of the measures, the control and the history of a call."""
-    told, control, history = call
+def _body_details(call: tuple[Array, Array, Array]) -> dict[str, Any]:
+    """Fields of a `Solution` from the report, the control and the history of `_bodies`."""
+    report, control, history = call
     work = ((_method(control), int(control[schedule.SWEEPS])),)
-    return _told(told, work, float(told[MEASURES])) | {"history": history}
+    return _details(report, work, float(report[MEASURES])) | {"history": history}
 
 
 def _method(control: Array) -> str:
-    """What found the answer over bodies."""
+    """Name of the method that solved a problem over bodies."""
     if control[schedule.SWEEPS] and not control[schedule.CHECKS]:
         return "prox"
     return "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
 
 
 def _kernel(K: ProductSet) -> Any:
-    """The kernel that solves problems of bodies over such blocks."""
+    """The kernel for problems over bodies with these blocks."""
     if K.family == parts.COULOMB_3D:
         return body_problems.solve_coulomb3
     return body_problems.solve_jointed if body_problems.is_jointed(K.kind) else body_problems.solve_blocks
@@ -179,7 +180,7 @@ def _kernel(K: ProductSet) -> Any:
 def _solved(
     late: Late, problem: AnyProblem, answer: dict[str, Any], spent: list[float], tolerance: float, name: str
 ) -> FirstTry:
-    """The certified answer; spent: on the call and on its compilation [s]."""
+    """Return the certified answer; spent: time of the call and of its compilation [s]."""
     answer["r"].flags.writeable = False
     solution = Solution.deferred(
         late, problem=problem, status=Status.SOLVED, solver=name, tolerance=tolerance, seconds=spent[0],
@@ -188,25 +189,25 @@ def _solved(
     return FirstTry(solution, None)
 
 
-def _unsolved(problem: AnyProblem, guess: ArrayLike | None, told: dict[str, Any]) -> FirstTry:
-    """Work in vain."""
-    return FirstTry(None, checked_guess(problem, guess), told["tried"])
+def _unsolved(problem: AnyProblem, guess: ArrayLike | None, report: dict[str, Any]) -> FirstTry:
+    """Return a failed attempt."""
+    return FirstTry(None, checked_guess(problem, guess), report["tried"])
 
 
-def _told(told: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
-    """The fields of a solution from the measures of the judge, and from each method with its iterations."""
-    said = from_measures(told[:MEASURES], equilibrium)
+def _details(report: Array, work: tuple[tuple[str, int], ...], equilibrium: float = 0.0) -> dict[str, Any]:
+    """Fields of a `Solution` from the measures of the judge, and from each method with its iterations."""
+    measures = from_measures(report[:MEASURES], equilibrium)
     iterations = sum(count for _, count in work)
     used = [(method, count) for method, count in work if count] or [work[0]]
     return {
-        "residuals": said, "iterations": iterations,
-        "history": np.array([[float(iterations), said.natural, said.natural_scaled]]),
-        "tried": tuple(Stage(method, count, 0.0, said.error) for method, count in used),
+        "residuals": measures, "iterations": iterations,
+        "history": np.array([[float(iterations), measures.natural, measures.natural_scaled]]),
+        "tried": tuple(Stage(method, count, 0.0, measures.error) for method, count in used),
     }  # fmt: skip
 
 
 def _given(problem: AnyProblem, guess: ArrayLike | None, n: int) -> Array:
-    """A guess as kernels take it, which look at its numbers; empty for none."""
+    """Return a guess as an array for the kernels, which check its numbers; empty for none."""
     if guess is None:
         return NOTHING
     if (

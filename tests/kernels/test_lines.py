@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.kernels.lines import FOUR, LINE, add_lines, add_two_lines, four_products
+from stickslip.kernels.lines import FOUR, LINE, add_lines, eliminate_four, four_products
 
 
 def plain(start, X, which, f, count, first, y):
@@ -42,12 +42,15 @@ def test_lines_may_be_longer_than_the_sum():
     np.testing.assert_array_equal(y, X[1, :9])
 
 
-@pytest.mark.parametrize("n", [1, 8, 15, 16, 24, 37])
-def test_two_lines_are_added_at_once(n):
-    x, y, start = np.random.default_rng(n).standard_normal((3, n + 2))
-    found = start[:n].copy()
-    add_two_lines(0.5, x, -3.0, y, 1, found)
-    expected = np.append(start[:1], start[1:n] + 0.5 * x[1:n] + -3.0 * y[1:n])
+@pytest.mark.parametrize("n", [4, 5, 12, 13, 20, 37])
+def test_four_pivot_rows_are_eliminated_at_once(n):
+    random = np.random.default_rng(n)
+    A, F = random.standard_normal((n, n + 1)), random.standard_normal((n, FOUR))
+    found, expected, c = A.copy(), A.copy(), min(2, n - FOUR)
+    eliminate_four(found, F, c, n)
+    for i in range(c + 1, n):
+        for p in range(min(i - c, FOUR)):
+            expected[i, c + FOUR : n] -= F[i, p] * expected[c + p, c + FOUR : n]
     assert found.tobytes() == expected.tobytes()
 
 

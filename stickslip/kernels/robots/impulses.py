@@ -193,7 +193,7 @@ def solve_parts(scratch, rows, parts, tolerance, r, u):
     give_back(scratch, mark)
     if solved:
         return natural, scaled, steps, True
-    told = np.empty(small_contacts.TOLD)
+    told = np.empty(small_contacts.REPORT)
     small_contacts.solve(K, whole(parts).reshape(-1), u_free, tolerance, r, u, told)
     steps += int(told[small_contacts.SWEEPS] + told[small_contacts.NEWTONS])
     return told[residuals.NATURAL], told[residuals.SCALED], steps, told[small_contacts.SOLVED] == 1.0
