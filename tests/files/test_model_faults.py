@@ -303,7 +303,7 @@ def test_the_schema_knows_what_files_say(tmp_path):
     bodies = made["$defs"]["body"]["properties"]
     assert set(bodies) >= {"name", "shape", "position", "mass", "motion"}
     assert made["$defs"]["Sphere"]["required"] == ["kind", "radius"]
-    assert made["$defs"]["Spring"]["properties"]["stiffness"]["description"] == "[N/m], >= 0."
+    assert made["$defs"]["Spring"]["properties"]["stiffness"]["description"] == "Stiffness [N/m], >= 0."
     assert made["$defs"]["Spring"]["properties"]["first_point"]["maxItems"] == 3
     assert not made["$defs"]["NewtonImpact"]["additionalProperties"]
     json.dumps(made, allow_nan=False)
