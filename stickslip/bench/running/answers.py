@@ -73,27 +73,27 @@ def answer_of(given: Any) -> Answer:
 
 def worst(problem: Problem, answers: Sequence[Answer]) -> tuple[Answer, Residuals]:
     """The answer with the largest residuals of the judge, and these residuals."""
-    found = []
+    judged = []
     for answer in answers:
         if answer.r.size != problem.size:
             raise NoAnswer(f"its r has shape {answer.r.shape}, expected ({problem.size},)")
         try:
-            found.append((answer, judge(problem, answer.r, v=answer.v, lam=answer.lam)))
+            judged.append((answer, judge(problem, answer.r, v=answer.v, lam=answer.lam)))
         except ProblemError as error:
             raise NoAnswer(f"its answer cannot be judged: {error}") from None
-    return max(found, key=lambda pair: (not pair[1].approach <= CLOSING, pair[1].error))
+    return max(judged, key=lambda pair: (not pair[1].approach <= CLOSING, pair[1].error))
 
 
 def sentence(error: BaseException) -> str:
     """Describe an exception in one line: its type, unless it is generic, and its message."""
     try:
-        said = one_line(error)
+        message = one_line(error)
     except Exception:  # users' exceptions may fail, too
-        said = ""
+        message = ""
     kind, module = type(error).__name__, type(error).__module__
-    if said and module.partition(".")[0] == "stickslip":
-        return said
-    return f"{kind}: {said}" if said else kind
+    if message and module.partition(".")[0] == "stickslip":
+        return message
+    return f"{kind}: {message}" if message else kind
 
 
 def one_line(text: Any) -> str:
@@ -103,6 +103,7 @@ def one_line(text: Any) -> str:
 
 
 def _numbers(name: str, given: Any) -> Array:
+    """Convert to an array of finite numbers; raise `NoAnswer` otherwise."""
     if not isinstance(given, np.ndarray | list | tuple):
         raise NoAnswer(f"it returned a {type(given).__name__}, which is neither a Solution nor an array r")
     try:
