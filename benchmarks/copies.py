@@ -1,7 +1,7 @@
 """A solver on copies of the recorded problems: perturbed, permuted, rotated, in other units.
 
 Perturbed copies have u_free + W noise, the noise a share of the mean normal impulse of the original's
-answer. The work of a copy is compared with that of the original: what the solver counts, no clock.
+answer. The work of a copy is compared with that of the original, in operations or iterations.
 """
 
 import argparse

@@ -1,14 +1,14 @@
 """Compare Siconos with our solvers on the same files, with our judge on the recorded problems.
 
-Siconos (Debian package python3-siconos) is optional and runs in its own interpreter. Each of its
-solvers is tried in every storage that may suit it and at tolerances from loose to tight; what counts
-is the fastest setting whose answer our judge finds good. Peers pass on `natural` alone; ours must
-pass on `natural`, `natural_scaled` and the rest of the judge. Times are the shortest of several, the
-peer's around its driver call, ours around the whole call, taken in turns. With `--clock cpu`, solves of
-more than a millisecond are measured in processor time on both sides, for a machine that is busy.
+Siconos (Debian package python3-siconos) is optional and runs in its own interpreter. Each of its solvers is
+tried in every suitable storage and at tolerances from loose to tight; the fastest setting whose answer our
+judge accepts counts. Peers must pass only `natural`; ours must pass `natural`, `natural_scaled` and the other
+conditions of the judge. Times are the shortest of several in alternating turns; the peer's is that of its
+driver call, ours that of the whole call. With `--clock cpu`, solves of more than a millisecond are measured
+in processor time on both sides, for busy machines.
 
-Global problems in 3D go to Siconos's global drivers, and both times include the condensation; those
-in 2D, which its drivers do not take, are condensed first and neither time includes it.
+Global problems in 3D are solved by Siconos's global drivers, and both times include the condensation. Those
+in 2D, which its drivers do not accept, are condensed first, and neither time includes it.
 """
 
 import argparse

@@ -33,7 +33,7 @@ out = os.fdopen(os.dup(1), "w")
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 import numpy as np, siconos.kernel as sk
 
-def made(q0, steps, h, e=0.9):
+def build(q0, steps, h, e=0.9):
     ball = sk.LagrangianLinearTIDS([q0], [0.0], np.eye(1))
     ball.setFExtPtr(np.array([-9.81]))
     floor = sk.Interaction(sk.NewtonImpactNSL(e), sk.LagrangianLinearTIR(np.array([[1.0]])))
@@ -48,11 +48,11 @@ for name, q0 in json.loads(sys.argv[1]).items():
     steps, h = int(sys.argv[2]), float(sys.argv[3])
     best = {}
     for _ in range(3):
-        ball, floor, run = made(q0, steps, h)
+        ball, floor, run = build(q0, steps, h)
         start = time.process_time()
         run.run()
         best["kernel"] = max(best.get("kernel", 0.0), steps / (time.process_time() - start))
-        ball, floor, run = made(q0, steps, h)
+        ball, floor, run = build(q0, steps, h)
         rows = np.zeros((steps + 1, 4))
         q, v, p, lam = ball.q(), ball.velocity(), ball.p(1), floor.lambda_(1)
         start, k = time.process_time(), 0
