@@ -213,16 +213,16 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def faults(self) -> list[str]:
-        """Errors on the console, uncaught exceptions, and what the browser itself complains of."""
-        found = []
+        """Return errors on the console, uncaught exceptions, and errors of the browser."""
+        errors = []
         for params in self._events("Runtime.exceptionThrown"):
             details = params["exceptionDetails"]
-            found.append(str(details.get("exception", {}).get("description", details["text"])))
+            errors.append(str(details.get("exception", {}).get("description", details["text"])))
         for params in self._events("Runtime.consoleAPICalled"):
             if params["type"] in ("error", "assert"):
-                found.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+                errors.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
         entries = [params["entry"] for params in self._events("Log.entryAdded")]
-        return found + [f"{e['text']} {e.get('url', '')}" for e in entries if e["level"] == "error"]
+        return errors + [f"{e['text']} {e.get('url', '')}" for e in entries if e["level"] == "error"]
 
     def requests(self) -> list[str]:
         """Return the requested addresses, without data within the page."""

@@ -58,7 +58,7 @@ class Smooth(Options):
         return Step(
             State(state.t + h, q, v), h, np.zeros((0, 6)), np.zeros((0, 6)), memory,
             bodies=BodyPart(NO_CONTACTS, np.zeros(0), zero, 0.0, 0.0, 0.0),
-            reason="told so" if count == self.bad else "",
+            reason="deliberate failure" if count == self.bad else "",
         )  # fmt: skip
 
 

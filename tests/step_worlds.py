@@ -101,13 +101,15 @@ def differences(step, world, state, h, name, change):
     }
 
 
-def disagreement(found, expected, size=1.0):
+def disagreement(computed, expected, size=1.0):
     """Return the largest relative difference by name; size: scale of the allowed rounding errors."""
     errors = {}
     for name, value in expected.items():
-        largest = max(np.abs(value).max(initial=0.0), np.abs(found[name]).max(initial=0.0))
+        largest = max(np.abs(value).max(initial=0.0), np.abs(computed[name]).max(initial=0.0))
         slack = 3e-14 * size
-        errors[name] = max(np.abs(found[name] - value).max(initial=0.0) - slack, 0.0) / max(largest, 1e-300)
+        errors[name] = max(np.abs(computed[name] - value).max(initial=0.0) - slack, 0.0) / max(
+            largest, 1e-300
+        )
     return errors
 
 

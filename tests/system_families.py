@@ -109,9 +109,9 @@ def derivative(family, scheme, h, steps=0, kappa=0.0, solver=SOLVER):
     return system_derivative(system, state, **options)
 
 
-def moved(found, scheme, name, change):
+def moved(computed, scheme, name, change):
     """Return the end of the step with one input changed, as one array."""
-    base = found._equations.made
+    base = computed._equations.made
     state, memory, h = base.state, dict(base.memory), base.h
     system = base.prepared.system
     q, v = np.array(state.q), np.array(state.v)
@@ -139,21 +139,22 @@ def moved(found, scheme, name, change):
     return np.concatenate([step.state.q, step.state.v, step.r, step.memory.get("approach", np.zeros(0))])
 
 
-def differences(found, scheme, name):
+def differences(computed, scheme, name):
     """Return the derivative of the end by an input, by differences of fourth order of whole steps."""
-    size = int(np.prod(found.by[name], dtype=int))
+    size = int(np.prod(computed.by[name], dtype=int))
     columns = []
     for j in range(size):
         unit = np.zeros(size)
-        unit[j] = 1e-3 * found._equations.made.h if name in ("h", "h_before") else 2e-6
+        unit[j] = 1e-3 * computed._equations.made.h if name in ("h", "h_before") else 2e-6
         far, near = (
-            moved(found, scheme, name, k * unit) - moved(found, scheme, name, -k * unit) for k in (2.0, 1.0)
+            moved(computed, scheme, name, k * unit) - moved(computed, scheme, name, -k * unit)
+            for k in (2.0, 1.0)
         )
         columns.append((8.0 * near - far) / (12.0 * unit[j]))
     return np.stack(columns, axis=1)
 
 
-def matrix(found, name):
+def matrix(computed, name):
     """Return the same matrix from the derivative."""
-    parts = [of for of in ("q", "v", "r", "approach") if of in found.of]
-    return np.concatenate([found.jacobian(of, name) for of in parts])
+    parts = [of for of in ("q", "v", "r", "approach") if of in computed.of]
+    return np.concatenate([computed.jacobian(of, name) for of in parts])

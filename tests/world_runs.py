@@ -58,7 +58,7 @@ class Drop(Options):
         )  # fmt: skip
         end = State(state.t + h, q.reshape(-1), v.reshape(-1))
         account = EnergyTerms(after, energy.potential(world, end.t, end.q), kinetic - after, 0.0, 0.0, 0.0)
-        reason = "told so" if state.t + 1e-9 >= self.bad and h > self.short else ""
+        reason = "deliberate failure" if state.t + 1e-9 >= self.bad and h > self.short else ""
         memory = {"count": memory["count"] + 1.0, "hit": hit.astype(float)}
         return Step(
             end, h, r, np.zeros((n, 6)), memory, reason=reason,
