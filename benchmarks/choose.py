@@ -44,6 +44,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Scenes and their options, by a short name."""
 REPETITIONS = 4
+"""Largest number of timed calls."""
 SHORT = 0.2
 """Calls shorter than this are repeated [s]."""
 TOLERANCE = 1e-8
@@ -52,7 +53,7 @@ Problem = ContactProblem | GlobalProblem
 
 
 def problems() -> Iterator[tuple[str, Problem]]:
-    """The problems by name."""
+    """Yield the problems with their names; recorded ones only if they are available."""
     for name, (scene, options) in SCENES.items():
         yield name, scenes.make(scene, **options)
     for name, place in RECORDED.items():
@@ -63,13 +64,13 @@ def problems() -> Iterator[tuple[str, Problem]]:
 
 
 def kinds(problem: Problem) -> set[str]:
-    """Kinds of block that a solver of this problem must accept, joints included."""
+    """Return the kinds of block that a solver of this problem must accept, including joints."""
     K = reduce_to_contacts(problem).problem.K if isinstance(problem, GlobalProblem) else problem.K
     return {K.kind_name(i) for i in range(len(K))}
 
 
 def timed(solver: registry.Solver, problem: Problem) -> tuple[Solution, float]:
-    """The answer and the processor time of a call that compiled nothing [s]."""
+    """Return the solution and the shortest processor time of a call without compilation [s]."""
     best = math.inf
     for _ in range(REPETITIONS):
         start = time.process_time()
@@ -82,12 +83,12 @@ def timed(solver: registry.Solver, problem: Problem) -> tuple[Solution, float]:
     return solution, best
 
 
-def run(wanted: list[str]) -> list[dict[str, Any]]:
-    """One row per solver and problem that it accepts."""
+def run(names: list[str]) -> list[dict[str, Any]]:
+    """Return one row for each solver and problem that it accepts."""
     rows = []
     for name, problem in problems():
         for solver in registry.names(sorted(kinds(problem))):
-            if solver not in wanted:
+            if solver not in names:
                 continue
             solution, seconds = timed(registry.make(solver, tolerance=TOLERANCE), problem)
             rows.append(
@@ -106,37 +107,40 @@ def run(wanted: list[str]) -> list[dict[str, Any]]:
 
 
 def summary(rows: list[dict[str, Any]], solver: str) -> dict[str, Any]:
-    """What one solver does on all problems that it accepts."""
-    own = {row["problem"]: row for row in rows if row["solver"] == solver}
+    """Return the results of one solver on all problems that it accepts."""
+    results = {row["problem"]: row for row in rows if row["solver"] == solver}
     auto = {row["problem"]: row for row in rows if row["solver"] == "auto"}
-    solved = [name for name, row in own.items() if row["status"] == Status.SOLVED.name]
+    solved = [name for name, row in results.items() if row["status"] == Status.SOLVED.name]
     both = [name for name in solved if auto[name]["status"] == Status.SOLVED.name]
-    logs = [math.log(own[name]["seconds"] / auto[name]["seconds"]) for name in both]
+    logs = [math.log(results[name]["seconds"] / auto[name]["seconds"]) for name in both]
     return {
         "solver": solver,
-        "accepted": len(own),
+        "accepted": len(results),
         "solved": len(solved),
-        "relaxed": sum(row["status"] == Status.RELAXED.name for row in own.values()),
-        "approximate": sum(row["status"] == Status.APPROXIMATE.name for row in own.values()),
+        "relaxed": sum(row["status"] == Status.RELAXED.name for row in results.values()),
+        "approximate": sum(row["status"] == Status.APPROXIMATE.name for row in results.values()),
         "ratio": math.exp(sum(logs) / len(logs)) if logs else math.nan,
-        "error": max((row["error"] for row in own.values()), default=math.nan),
-        "missed": [name for name in own if name not in solved],
+        "error": max((row["error"] for row in results.values()), default=math.nan),
+        "missed": [name for name in results if name not in solved],
     }
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--each", action="store_true", help="print a line per solver and problem too")
-    parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    own = [name for name in registry.names() if not registry.entry(name).package]
+    parser.add_argument("--each", action="store_true", help="also print one line for each solver and problem")
+    parser.add_argument("--json", action="store_true", help="print only JSON")
+    internal = [name for name in registry.names() if not registry.entry(name).package]
     parser.add_argument(
-        "--solvers", default=",".join(own), help="those to run, auto among them; ours by default"
+        "--solvers",
+        default=",".join(internal),
+        help="solvers to run, including auto (default: those of stickslip)",
     )
     arguments = parser.parse_args()
-    wanted = arguments.solvers.split(",")
+    selected = arguments.solvers.split(",")
     with threadpool_limits(1):
-        rows = run(wanted)
-    summaries = [summary(rows, solver) for solver in wanted if any(row["solver"] == solver for row in rows)]
+        rows = run(selected)
+    summaries = [summary(rows, solver) for solver in selected if any(row["solver"] == solver for row in rows)]
     if arguments.json:
         print(json.dumps({"solves": rows, "solvers": summaries}, indent=2))
         return

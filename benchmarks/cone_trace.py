@@ -15,14 +15,15 @@ from stickslip.solvers.cone_point import ConePoint, Step
 from stickslip.studies.rolling_runs import Measures, measured
 
 LAWS = ("relaxed", "inside")
+"""Laws of `trace`: the convex relaxation, and Coulomb's law by shifts within the iterations."""
 COLUMNS = ("pinfeas", "dinfeas", "comp1", "comp2", "gap", "kappa", "sigma", "alpha_p", "alpha_d", "seconds")
 STILL = 15
-"""Iterations without halving the error before a run has stagnated."""
+"""Number of iterations without halving the error after which a run counts as stagnated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Errors at every iterate and the step made from it, shape (iterates,) each; the last made none."""
+    """Errors at every iterate, and the step from it (none from the last), shape (iterates,) each."""
 
     pinfeas: Array
     """|J y - H' v - w| / (1 + |w|) [-], shape (iterates,)."""
@@ -53,13 +54,13 @@ class Trace:
     converged: bool
     """Whether the error fell below the tolerance."""
     reason: str
-    """Why it stopped otherwise."""
+    """Reason of the stop if it did not converge."""
     answer: Answer
     """r, and v where velocities are unknowns, at the last iterate; joints at the end of r."""
 
     @property
     def iterations(self) -> int:
-        """Steps made."""
+        """Number of steps."""
         return int(self.gap.size - 1)
 
 
@@ -68,12 +69,13 @@ def trace(
     steps: str = "equal", tolerance: float = 1e-10, max_iterations: int = 200, factor: str = "",
     measure: str = "", corrections: int = 0,
 ) -> Trace:  # fmt: skip
-    """Run `algorithm` on `problem` until its error is below `tolerance`, and keep everything.
+    """Run `algorithm` on `problem` until its error is below `tolerance`, and record every iterate.
 
-    law: "relaxed" or "inside". steps: "equal" or "separate". factor: "ldl", "lu", "cholesky", or what
-    suits. measure: the complementarity in the error, "gap" or "product" (|y o z|); by default the gap
-    for scaled algorithms, whose |y o z| falls only like its root, and the product for the others.
-    corrections: most centrality corrections of an iteration of the scaled algorithms; 0 for Nguyen's own.
+    law: "relaxed" or "inside". steps: "equal" or "separate". factor: "ldl", "lu", "cholesky", or "" for the
+    default of the algorithm. measure: the complementarity in the error, "gap" or "product" (|y o z|); by
+    default the gap for scaled algorithms, whose |y o z| decreases only like its root, and the product for the
+    others. corrections: largest number of centrality corrections per iteration of the scaled algorithms; 0
+    for the algorithm of Nguyen.
     """
     for name, value, known in (
         ("law", law, LAWS),
@@ -86,7 +88,7 @@ def trace(
             )
     by_gap = measure == "gap" or (not measure and algorithm.startswith("nt"))
     rows: list[tuple[float, ...]] = []
-    reason, mark, still = "", np.inf, 0
+    reason, mark, stagnant = "", np.inf, 0
     with Compilation() as compilation, np.errstate(all="ignore"):
         start = time.perf_counter()
         point = ConePoint(
@@ -94,26 +96,26 @@ def trace(
             corrections=corrections,
         )  # fmt: skip
         while True:
-            errors, at = measured(point), time.perf_counter() - start
+            errors, elapsed = measured(point), time.perf_counter() - start
             error = _error(errors, by_gap)
-            still += 1
+            stagnant += 1
             if error <= 0.5 * mark:
-                mark, still = error, 0
+                mark, stagnant = error, 0
             step: Step | str = "the iteration limit was reached"
             if not np.isfinite(error):
                 step = "the errors are not finite"
             elif error <= tolerance:
                 step = ""
-            elif still >= STILL:
+            elif stagnant >= STILL:
                 step = f"the error has not halved for {STILL} iterations"
             elif len(rows) < max_iterations:
                 kappa = point.kappa
                 step = point.advance()
                 if isinstance(step, Step):
-                    rows.append((*_row(errors), kappa, step.sigma, step.alpha_p, step.alpha_d, at))
+                    rows.append((*_row(errors), kappa, step.sigma, step.alpha_p, step.alpha_d, elapsed))
                     continue
             reason = str(step)
-            rows.append((*_row(errors), point.kappa, np.nan, np.nan, np.nan, at))
+            rows.append((*_row(errors), point.kappa, np.nan, np.nan, np.nan, elapsed))
             break
         seconds = time.perf_counter() - start
     columns = dict(zip(COLUMNS, np.array(rows).T.copy(), strict=True))
@@ -124,9 +126,11 @@ def trace(
 
 
 def _row(errors: Measures) -> tuple[float, ...]:
+    """Errors as the first columns of a row."""
     return errors.pinfeas, errors.dinfeas, errors.comp1, errors.comp2, errors.gap
 
 
 def _error(errors: Measures, by_gap: bool) -> float:
+    """Largest error, which is compared with the tolerance."""
     comp = errors.gap if by_gap else max(errors.comp1, errors.comp2)
     return max(errors.pinfeas, errors.dinfeas, comp)

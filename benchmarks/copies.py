@@ -1,7 +1,7 @@
 """A solver on copies of the recorded problems: perturbed, permuted, rotated, in other units.
 
 Perturbed copies have u_free + W noise, the noise a share of the mean normal impulse of the original's
-answer. The work of a copy is compared with that of the original: what the solver counts, no clock.
+answer. The work of a copy is compared with that of the original, in operations or iterations.
 """
 
 import argparse
@@ -31,21 +31,21 @@ Problem = ContactProblem | GlobalProblem
 
 
 def work(solution: Solution) -> float:
-    """Operations of a solve if the solver counts them, otherwise iterations."""
+    """Return the operations of a solve if the solver counts them, otherwise its iterations."""
     return solution.operations or float(solution.iterations)
 
 
 def noisy_copies(
     problem: Problem, impulse: float, shares: list[float], seeds: int
 ) -> Iterator[tuple[str, Problem]]:
-    """Perturbed copies by name."""
+    """Yield perturbed copies with their names."""
     for share in shares:
         for seed in range(1, seeds + 1):
             yield f"noise {100 * share:g} %, seed {seed}", perturbed(problem, share * impulse, seed)
 
 
 def equal_copies(problem: Problem, seeds: int) -> Iterator[tuple[str, Conversion[Any]]]:
-    """Copies with the same answer, and the way back, by name."""
+    """Yield names and conversions of copies with an equivalent answer: permuted, rotated, other units."""
     for seed in range(1, seeds + 1):
         yield f"permuted, seed {seed}", permuted(problem, seed)
         yield f"rotated, seed {seed}", rotated(problem, seed)
@@ -54,7 +54,7 @@ def equal_copies(problem: Problem, seeds: int) -> Iterator[tuple[str, Conversion
 
 
 def outcome(solution: Solution, original: Solution) -> dict[str, Any]:
-    """What one copy says of the solver."""
+    """Return the result of one copy, with its work relative to the original."""
     return {
         "ok": solution.ok, "status": solution.status.name, "error": solution.residuals.error,
         "work": work(solution), "ratio": work(solution) / max(work(original), 1.0),
@@ -63,11 +63,11 @@ def outcome(solution: Solution, original: Solution) -> dict[str, Any]:
 
 
 def run(problem: Problem, solver: registry.Solver, shares: list[float], seeds: int) -> dict[str, Any]:
-    """The original and all its copies."""
+    """Solve a problem and all its copies; return their results."""
     original = solver.solve(problem)
     impulse = mean_impulse(problem.K, original.r)
     noisy, equal = [], []
-    if impulse > 0.0:  # otherwise nothing touches, and noise would be none
+    if impulse > 0.0:  # otherwise no contact is active, and the noise would be zero
         for name, copy in noisy_copies(problem, impulse, shares, seeds):
             noisy.append({"copy": name, **outcome(solver.solve(copy), original)})
     for name, change in equal_copies(problem, seeds):
@@ -82,7 +82,7 @@ def run(problem: Problem, solver: registry.Solver, shares: list[float], seeds: i
 
 
 def summarize(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Failures and costly copies over all problems."""
+    """Return the numbers of failed and costly copies over all problems."""
     noisy = [copy for record in records for copy in record["noisy"]]
     equal = [(copy, record["original"]["ok"]) for record in records for copy in record["equal"]]
     return {
@@ -95,7 +95,7 @@ def summarize(records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def print_tables(records: list[dict[str, Any]], summary: dict[str, Any]) -> None:
-    """A line per problem, the copies that failed or cost too much, and the totals."""
+    """Print one line per problem, the failed or costly copies, and the totals."""
     print(
         f"{'problem':<38} {'nc':>4} {'original':>14} {'work':>9}"
         f"   {'noisy: failed':>13} {'worst ratio':>11}   {'equal: failed':>13} {'worst ratio':>11}"
@@ -122,15 +122,16 @@ def print_tables(records: list[dict[str, Any]], summary: dict[str, Any]) -> None
     s = summary
     print(
         f"\nOriginals solved: {s['solved']} of {s['problems']}\n"
-        f"Perturbed copies: {s['noisy_failed']} of {s['noisy']} failed (may be"
+        f"Perturbed copies: {s['noisy_failed']} of {s['noisy']} failed (allowed:"
         f" {MOST_FAILED * s['noisy']:.1f}), {s['noisy_costly']} cost more than {COSTLY:g} times the original"
-        f" (may be {MOST_COSTLY * s['noisy']:.1f})\n"
-        f"Permuted, rotated, other units: {s['equal_failed']} of {s['equal']} failed whose original is"
-        f" solved, {s['equal_costly']} cost more than {COSTLY:g} times the original"
+        f" (allowed: {MOST_COSTLY * s['noisy']:.1f})\n"
+        f"Permuted, rotated, other units: {s['equal_failed']} of {s['equal']} failed with a solved"
+        f" original, {s['equal_costly']} cost more than {COSTLY:g} times the original"
     )
 
 
 def arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", type=Path, default=[FOLDER / "friction", FOLDER / "rolling"],
                         metavar="PATH", help="files or folders (default: friction and rolling)")  # fmt: skip
@@ -138,19 +139,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tolerance", type=float, default=1e-10)
     parser.add_argument("--noise", nargs="+", type=float, default=[2.0, 10.0, 50.0], metavar="PERCENT",
                         help="noise, in per cent of the mean normal impulse")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=3, help="how many seeds of each copy")
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds for each kind of copy")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write records and summary")
-    given = parser.parse_args()
-    if given.solver not in registry.names():
-        parser.error(f"no solver {given.solver!r}; known: {', '.join(registry.names())}")
-    return given
+    options = parser.parse_args()
+    if options.solver not in registry.names():
+        parser.error(f"no solver {options.solver!r}; known: {', '.join(registry.names())}")
+    return options
 
 
 def main() -> None:
-    given = arguments()
-    solver = registry.make(given.solver, tolerance=given.tolerance)
-    places = (sorted(place.iterdir()) if place.is_dir() else [place] for place in given.problems)
-    paths = [path for place in places for path in place]
+    """Solve the problems and their copies, and print the tables."""
+    options = arguments()
+    solver = registry.make(options.solver, tolerance=options.tolerance)
+    folders = (sorted(folder.iterdir()) if folder.is_dir() else [folder] for folder in options.problems)
+    paths = [path for folder in folders for path in folder]
     records = []
     with threadpool_limits(1):
         for k, path in enumerate(paths):
@@ -158,16 +160,16 @@ def main() -> None:
             if not isinstance(problem, ContactProblem | GlobalProblem) or not problem.contacts:
                 continue
             start = time.perf_counter()
-            shares = [percent / 100.0 for percent in given.noise]
-            records.append({"problem": path.stem, **run(problem, solver, shares, given.seeds)})
+            shares = [percent / 100.0 for percent in options.noise]
+            records.append({"problem": path.stem, **run(problem, solver, shares, options.seeds)})
             failed = sum(not copy["ok"] for copy in records[-1]["noisy"] + records[-1]["equal"])
             seconds = time.perf_counter() - start
             print(f"[{k + 1}/{len(paths)}] {path.name}: {failed} failed ({seconds:.1f} s)",
                   file=sys.stderr, flush=True)  # fmt: skip
     summary = summarize(records)
     print_tables(records, summary)
-    if given.json:
-        given.json.write_text(json.dumps({"records": records, "summary": summary}, indent=1) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps({"records": records, "summary": summary}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

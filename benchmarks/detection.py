@@ -25,10 +25,11 @@ from stickslip.scenes.packing import deposit
 from stickslip.state import Array
 
 REPEATS = 15
+"""Number of timed calls."""
 
 
 def shortest(call: Callable[..., Any], *arguments: Any) -> float:
-    """Processor time of one call [s], the shortest of several after a first."""
+    """Return the shortest processor time of several calls after a first one [s]."""
     call(*arguments)
     times = []
     for _ in range(REPEATS):
@@ -39,7 +40,7 @@ def shortest(call: Callable[..., Any], *arguments: Any) -> float:
 
 
 def walled(centre: Array, radius: Array, width: float) -> World:
-    """Spheres on a floor between four walls."""
+    """Return spheres on a floor between four walls."""
     builder = WorldBuilder()
     half = np.sqrt(0.5)
     builder.body("floor", Plane(), fixed=True)
@@ -53,7 +54,7 @@ def walled(centre: Array, radius: Array, width: float) -> World:
 
 
 def stack(boxes: int) -> World:
-    """Cubes of 1 m on a floor."""
+    """Return a stack of cubes of 1 m on a floor."""
     builder = WorldBuilder()
     builder.body("floor", Plane(), fixed=True)
     for k in range(boxes):
@@ -62,13 +63,13 @@ def stack(boxes: int) -> World:
 
 
 def worlds(sizes: list[int]) -> Iterator[tuple[str, World, Array, float]]:
-    """(name, world, where its bodies are, margin)."""
+    """Yield name, world, positions and orientations of its bodies, and margin of detection [m]."""
     for n in sizes:
         pile = deposit(spheres=n, seed=0, radius=0.01, spread=0.2)
         shuffled = np.random.default_rng(0).permutation(n)
-        for order, how in ((np.arange(n), "sorted in space"), (shuffled, "in any order")):
+        for order, description in ((np.arange(n), "sorted in space"), (shuffled, "in any order")):
             world = walled(pile.centre[order], pile.radius[order], pile.width)
-            yield f"{n} spheres, {how}", world, world.start.q.copy(), 1e-6
+            yield f"{n} spheres, {description}", world, world.start.q.copy(), 1e-6
         q = world.start.q.copy()
         q[-7] = 1e300
         yield f"{n} spheres, one far away", world, q, 1e-6
@@ -83,6 +84,7 @@ def worlds(sizes: list[int]) -> Iterator[tuple[str, World, Array, float]]:
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spheres", default="10000,100000", help="sizes of the piles")
     sizes = [int(size) for size in parser.parse_args().spheres.split(",")]

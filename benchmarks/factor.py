@@ -3,12 +3,13 @@
     python benchmarks/factor.py [--large] [--json]
 
 Sphere packings (`stickslip.scenes`, periodic sideways) of about 1,000 and 10,000 contacts, 50,000 with
---large (ours only). The same matrix for all, methods in turns, best of several, one BLAS thread, CPU time:
-the machine is shared. SciPy's splu with the settings that are its best for a symmetric matrix (order
-MMD_AT_PLUS_A, symmetric mode, no row exchanges) and with those it has by default; both order anew in every
-call, so ours is also shown with its analysis. qdldl is `update`, without its analysis. Then the
-quasi-definite [M H; H' -D] of the same packings, D over eight decades. Last, what a new process needs to
-load the kernels. About 80 s, mostly of the others.
+--large (ours only). All methods factor the same matrix in alternating turns, on one BLAS thread. Times are
+the shortest CPU times of several calls, as the machine is shared. SciPy's splu is measured with its best
+settings for a symmetric matrix (order MMD_AT_PLUS_A, symmetric mode, no row exchanges) and with its defaults.
+Both compute the order in every call, so our time is also given including the analysis. qdldl is measured by
+`update`, without its analysis. Then follow the quasi-definite matrices [M H; H' -D] of the same packings,
+with D over eight decades, and the time of a new process to load the kernels. The benchmark takes about 80 s,
+mostly for the other packages.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from stickslip.scenes.packing import deposit
 
 SPHERES = {1_000: 352, 10_000: 3_420, 50_000: 16_900}
 """Numbers of spheres by approximate number of contacts."""
-PROMISED = {1_000: 5.0, 10_000: 8.0}
+REQUIRED = {1_000: 5.0, 10_000: 8.0}
 """Required ratio of the times of splu and of our factorisation [-]."""
 BUDGET = 8.0
 """CPU time after which slow methods are not repeated [s]."""
@@ -58,7 +59,7 @@ print(time.process_time() - loaded)
 
 
 def best_of(actions: dict[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
-    """Shortest CPU time of each action [s], taken in turns so that all meet the same disturbances."""
+    """Return the shortest CPU time of each action [s], in alternating turns with equal disturbances."""
     best, spent = dict.fromkeys(actions, math.inf), dict.fromkeys(actions, 0.0)
     for _ in range(repetitions):
         for name, action in actions.items():
@@ -72,12 +73,12 @@ def best_of(actions: dict[str, Callable[[], Any]], repetitions: int) -> dict[str
 
 
 def splu(A: sp.csc_matrix) -> Any:
-    """SuperLU as it is best for symmetric positive definite matrices."""
+    """Factor by SuperLU with its best settings for symmetric positive definite matrices."""
     return spla.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
-    """One row: M + rho H H' of a packing by all methods."""
+    """Measure M + rho H H' of a packing with all methods; return one row."""
     spheres = SPHERES[contacts]
     problem, centre = make("packing-problem", spheres=spheres), deposit(spheres).centre
     H, M = problem.H, problem.M.matrix
@@ -96,14 +97,14 @@ def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
     }
     answers = {"ours": factor.solve(b)}
     if peers:
-        made = {"splu": splu(A), "qdldl": qdldl.Solver(A)}
-        answers |= {name: peer.solve(b) for name, peer in made.items()}
+        solvers = {"splu": splu(A), "qdldl": qdldl.Solver(A)}
+        answers |= {name: peer.solve(b) for name, peer in solvers.items()}
         actions |= {
             "splu": lambda: splu(A),
             "splu default": lambda: spla.splu(A),
-            "qdldl": lambda: made["qdldl"].update(A),
-            "splu solve": lambda: made["splu"].solve(b),
-            "qdldl solve": lambda: made["qdldl"].solve(b),
+            "qdldl": lambda: solvers["qdldl"].update(A),
+            "splu solve": lambda: solvers["splu"].solve(b),
+            "qdldl solve": lambda: solvers["qdldl"].solve(b),
         }
     row: dict[str, Any] = {
         "contacts": problem.contacts,
@@ -116,12 +117,12 @@ def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
         ours = row["ms"]["factor"]
         row["ratio"] = {name: row["ms"][name] / ours for name in ("splu", "splu default", "qdldl")}
         row["ratio"]["splu, ours with analysis"] = row["ms"]["splu"] / (ours + row["ms"]["analysis"])
-        row["promised"] = PROMISED[contacts]
+        row["required"] = REQUIRED[contacts]
     return row
 
 
 def quasi_definite(contacts: int) -> dict[str, Any]:
-    """One row: [M H; H' -D] of a packing, D over eight decades."""
+    """Measure [M H; H' -D] of a packing, with D over eight decades; return one row."""
     spheres = SPHERES[contacts]
     problem, centre = make("packing-problem", spheres=spheres), deposit(spheres).centre
     H, M = problem.H, problem.M.matrix
@@ -151,21 +152,24 @@ def quasi_definite(contacts: int) -> dict[str, Any]:
 
 
 def load_time() -> float:
-    """CPU time of a new process for its first analysis, factor and solve, all from Numba's cache [s]."""
+    """Return the CPU time of the first analysis, factor and solve of a process with cached kernels [s]."""
     runs = [subprocess.run([sys.executable, "-c", LOAD], capture_output=True, check=True) for _ in range(3)]
     return min(float(done.stdout) for done in runs)
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
-    parser.add_argument("--large", action="store_true", help="also 50,000 contacts, ours only")
+    parser.add_argument(
+        "--large", action="store_true", help="also 50,000 contacts, without the other packages"
+    )
     arguments = parser.parse_args()
     with threadpool_limits(1):
-        rows = [cholesky(contacts, contacts in PROMISED) for contacts in SPHERES if contacts in PROMISED]
+        rows = [cholesky(contacts, contacts in REQUIRED) for contacts in SPHERES if contacts in REQUIRED]
         if arguments.large:
             rows.append(cholesky(50_000, False))
-        signed = [quasi_definite(contacts) for contacts in PROMISED]
+        signed = [quasi_definite(contacts) for contacts in REQUIRED]
     load = load_time()
     if arguments.json:
         print(json.dumps({"cholesky": rows, "quasi_definite": signed, "load_s": load}, indent=2))
@@ -183,10 +187,10 @@ def main() -> None:
                 solve = f", solve {ms[f'{name} solve']:.2f}" if f"{name} solve" in ms else ""
                 residual = f", residual {row['residual'][name]:.1e}" if name in row["residual"] else ""
                 print(f"{name:>22}: {ms[name]:10.1f}, {row['ratio'][name]:6.1f} times ours{solve}{residual}")
-        if "promised" in row:
-            held = "held" if row["ratio"]["splu"] >= row["promised"] else "NOT HELD"
+        if "required" in row:
+            verdict = "reached" if row["ratio"]["splu"] >= row["required"] else "NOT REACHED"
             print(
-                f"{'promised':>22}: {row['promised']:.0f} times splu: {held};"
+                f"{'required':>22}: {row['required']:.0f} times splu: {verdict};"
                 f" with our analysis {row['ratio']['splu, ours with analysis']:.1f} times"
             )
     print("\n[M H; H' -D] of the same, D over eight decades (ms)")

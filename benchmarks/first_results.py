@@ -40,7 +40,7 @@ TAIL = "print(time.process_time())\n"
 
 
 def seconds(tree: Path, script: str, store: Path, bytecode: Path) -> float:
-    """Processor time of a process that runs a script [s]."""
+    """Run a script in a new process; return its processor time [s]."""
     env = {
         **os.environ, "PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(store), "STICKSLIP_PROGRESS": "0",
         "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode), "OMP_NUM_THREADS": "1",
@@ -52,7 +52,7 @@ def seconds(tree: Path, script: str, store: Path, bytecode: Path) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

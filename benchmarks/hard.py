@@ -1,7 +1,7 @@
 """Hyperstatic problems in motion: presses, shaken walls, packings, rolling piles, soups, mass ratios of 1e4.
 
     python benchmarks/hard.py                     the development families
-    python benchmarks/hard.py --kept              the third that nothing was tuned on
+    python benchmarks/hard.py --kept              the seeds that were not used for tuning
     python benchmarks/hard.py --only press --solver prox
 
 Prints for each problem: contacts, status, the judge's error, processor time of `ss.solve`, norm of the
@@ -27,7 +27,7 @@ GROUND = np.array([0.0, 0.03, -0.02])
 
 
 def on_moving_ground(problem: ss.GlobalProblem, scale: float = 1.0) -> ss.GlobalProblem:
-    """The problem with fixed bodies that move sideways."""
+    """Return the problem with moving ground: its fixed bodies get the velocity `scale * GROUND`."""
     H, K, bias = problem.H, problem.K, np.array(problem.u_bias)
     assert isinstance(H, ContactBlocks)
     for i in np.flatnonzero((H.bodies < 0).any(axis=1)):
@@ -36,7 +36,7 @@ def on_moving_ground(problem: ss.GlobalProblem, scale: float = 1.0) -> ss.Global
 
 
 def with_heavy_bodies(problem: ss.GlobalProblem, ratio: float, seed: int) -> ss.GlobalProblem:
-    """The problem with a tenth of the masses multiplied by `ratio`."""
+    """Return the problem with a tenth of the masses, chosen at random, multiplied by `ratio`."""
     M, f = np.array(problem.M.matrix), np.array(problem.f).reshape(len(problem.M.matrix), -1)
     heavy = np.random.default_rng(seed).random(len(M)) < 0.1
     M[heavy] *= ratio
@@ -45,7 +45,7 @@ def with_heavy_bodies(problem: ss.GlobalProblem, ratio: float, seed: int) -> ss.
 
 
 def packings(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]:
-    """Packings of spheres, at rest, moving, rolling, on moving ground, with heavy spheres."""
+    """Yield packings of spheres: at rest, moving, rolling, on moving ground, with heavy spheres."""
     make = ss.scenes.make
     for k, seed in enumerate(seeds):
         spheres = (60, 150, 280)[k % 3]
@@ -61,7 +61,7 @@ def packings(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]:
 
 
 def chutes_and_walls(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]:
-    """Chutes that roll, and walls on moving ground."""
+    """Yield chutes with rolling friction, and walls on moving ground."""
     make = ss.scenes.make
     for k, seed in enumerate(seeds):
         spheres = (100, 200, 300)[k % 3]
@@ -76,7 +76,7 @@ def chutes_and_walls(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]
 
 
 def shaken_wall(seed: int) -> ss.mechanics.World:
-    """21 bricks on a floor that shakes."""
+    """Return a wall of 21 bricks on a shaking floor."""
     b, acceleration, pulsation = ss.WorldBuilder(), 0.8 * 9.81, 2.0 * np.pi * (3.0 + 0.2 * seed)
     b.material("default", mu=0.6)
     b.body(
@@ -94,7 +94,7 @@ def shaken_wall(seed: int) -> ss.mechanics.World:
 
 
 def press(seed: int) -> ss.mechanics.World:
-    """A plate is pressed down on a heap of boxes and spheres between walls."""
+    """Return a heap of boxes and spheres between walls that is pressed by a plate."""
     random, b = np.random.default_rng(seed), ss.WorldBuilder()
     b.material("default", mu=0.4)
     b.body("floor", ss.Plane(), fixed=True)
@@ -114,7 +114,7 @@ def press(seed: int) -> ss.mechanics.World:
 
 
 def recorded(model: Any, name: str, until: float, h: float, start: float, count: int) -> Iterator[Any]:
-    """Problems of steps of a run at a loose tolerance, evenly from `start` on."""
+    """Yield problems of evenly spaced steps of a run at a loose tolerance, from the time `start` on."""
     every = max(1, int((until - start) / h) // count)
     with tempfile.TemporaryDirectory() as folder:
         recorder = ss.bench.ProblemRecorder(out=folder, every=every, start=start, most=count, name=name)
@@ -127,36 +127,36 @@ def recorded(model: Any, name: str, until: float, h: float, start: float, count:
 
 
 def steps(seeds: list[int]) -> Iterator[tuple[str, ss.GlobalProblem]]:
-    """Problems of steps: shaken walls, presses, soups."""
+    """Yield problems of steps of shaken walls and presses."""
     for seed in seeds:
         yield from recorded(shaken_wall(seed), f"shaken-{seed}", 1.2, 5e-3, 0.2, 4)
         yield from recorded(press(seed), f"press-{seed}", 1.3, 5e-3, 0.6, 4)
 
 
 def problems(kept: bool) -> Iterator[tuple[str, Any]]:
-    """All families; `kept`: from the seeds that settings were not chosen on."""
+    """Yield all families; kept: with the seeds that were not used to choose settings."""
     yield from steps([20, 21] if kept else [0, 1, 2])
     yield from packings([20, 21, 22, 23] if kept else [0, 1, 2, 3, 4, 5])
     yield from chutes_and_walls([20, 21, 22] if kept else [0, 1, 2, 3, 4, 5])
 
 
 def main() -> None:
-    """Solve and print."""
+    """Solve the problems and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kept", action="store_true", help="the families that nothing was tuned on")
-    parser.add_argument("--only", default="", help="names that begin so")
+    parser.add_argument("--kept", action="store_true", help="use the seeds that were not used for tuning")
+    parser.add_argument("--only", default="", help="first letters of the names")
     parser.add_argument("--solver", default="auto")
-    parser.add_argument("--most", type=int, default=1500, help="contacts of a problem")
-    given = parser.parse_args()
+    parser.add_argument("--most", type=int, default=1500, help="largest number of contacts")
+    arguments = parser.parse_args()
     count = solved = quick = 0
-    for name, problem in problems(given.kept):
-        if not name.startswith(given.only) or len(problem.K) > given.most:
+    for name, problem in problems(arguments.kept):
+        if not name.startswith(arguments.only) or len(problem.K) > arguments.most:
             continue
         sweeps = ss.solve(problem, "nsgs", max_iterations=100, tolerance=1e-14)
         start = time.process_time()
-        solution = ss.solve(problem, given.solver, tolerance=TOLERANCE)
+        solution = ss.solve(problem, arguments.solver, tolerance=TOLERANCE)
         seconds = time.process_time() - start - solution.compile_seconds
         size = np.linalg.norm(solution.r) / max(np.linalg.norm(sweeps.r), 1e-300)
         stages = " ".join(f"{one.solver}:{one.iterations}:{one.error:.0e}" for one in solution.tried)

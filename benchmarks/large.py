@@ -3,13 +3,17 @@
     python benchmarks/large.py [--parts threads,steps,factor,order,step,rest,build] [--threads 2]
         [--spheres 380000] [--first]
 
-threads: solves of a packing of 50,000 contacts on one thread and on several, in turns, shortest of each, and
-whether the bits are the same. steps: the same of whole steps. factor: the same of block Cholesky and LU of
-10,000 contacts. order: sweeps that it takes in the order of the domains and in that of the problem. step:
-steps of a shaken packing between rough walls, time and memory of them. rest: the same of a bed of spheres at
-rest, ten spheres deep and as wide as it takes; each size in a process of its own. build: time to make worlds
-of boxes, and of hulls, with their detectors. --first: with real-time priority, which needs the
-right to it: on a busy machine threads otherwise wait for each other while something else runs.
+threads  solves of a packing of 50,000 contacts on one thread and on several: shortest times of alternating
+         runs, and whether the results are equal bit for bit
+steps    the same for whole steps
+factor   the same for block Cholesky and LU of 10,000 contacts
+order    number of sweeps in the order of the domains and in the order of the problem
+step     time and memory of steps of a shaken packing between rough walls
+rest     the same for a bed of spheres at rest with a depth of ten spheres; each size in a new process
+build    time to build worlds of boxes and of hulls, and their detectors
+
+--first uses real-time priority, which requires the permission for it: on a busy machine threads otherwise
+wait for each other while other processes run.
 """
 
 import argparse
@@ -37,15 +41,16 @@ from stickslip.scenes.packing import DENSITY_OF_PACKING, deposit
 from stickslip.solvers import registry
 
 REPEATS = 5
+"""Number of timed runs."""
 
 
 def packing(velocity: float = 1.0) -> Any:
-    """49,948 contacts between spheres."""
+    """Return a packing of spheres with 49,948 contacts, thrown at `velocity` [m/s]."""
     return scenes.make("packing-problem", spheres=16_900, velocity=velocity)
 
 
 def on_threads(threads: int) -> None:
-    """Print wall times of the same solves on one thread and on several."""
+    """Print wall times of solves on one thread and on several."""
     whole = packing()
     local = reduce_to_contacts(whole).problem
     solves: dict[str, Callable[[], Any]] = {
@@ -62,8 +67,8 @@ def on_threads(threads: int) -> None:
                 with ss.use_threads(number):
                     start = time.perf_counter()
                     solution = solve()
-                    taken = time.perf_counter() - start
-                best[number] = min(best.get(number, np.inf), taken)
+                    seconds = time.perf_counter() - start
+                best[number] = min(best.get(number, np.inf), seconds)
                 answers.add(solution.r.tobytes())
         same = "same bits" if len(answers) == 1 else "DIFFERENT BITS"
         one, several = 1e3 * best[1], 1e3 * best[threads]
@@ -71,7 +76,7 @@ def on_threads(threads: int) -> None:
 
 
 def shaken(spheres: int) -> tuple[World, ss.State]:
-    """A packing between rough walls, and a start with random velocities of 1 m/s."""
+    """Return a packing between rough walls, and a start with random velocities of 1 m/s."""
     world = resting(spheres)
     moves = np.array([kind == BodyKind.DYNAMIC for kind in world.kind])
     v = np.zeros((len(moves), 6))
@@ -80,7 +85,7 @@ def shaken(spheres: int) -> tuple[World, ss.State]:
 
 
 def whole_steps(threads: int, spheres: int = 36_000, steps: int = 3) -> None:
-    """Print wall times of the same steps on one thread and on several."""
+    """Print wall times of whole steps on one thread and on several."""
     world, start = shaken(spheres)
     solver, best, ends = registry.make("auto", tolerance=1e-3), dict[int, float](), set()
     for _ in range(REPEATS + 1):
@@ -90,8 +95,8 @@ def whole_steps(threads: int, spheres: int = 36_000, steps: int = 3) -> None:
                 live.step(2)
                 begun = time.perf_counter()
                 live.step(steps)
-                taken = (time.perf_counter() - begun) / steps
-            best[number] = min(best.get(number, np.inf), taken)
+                seconds = (time.perf_counter() - begun) / steps
+            best[number] = min(best.get(number, np.inf), seconds)
             ends.add(live.state.q.tobytes() + live.state.v.tobytes())
     same = "same bits" if len(ends) == 1 else "DIFFERENT BITS"
     one, several, contacts = 1e3 * best[1], 1e3 * best[threads], len(live.last_step.contacts)
@@ -107,7 +112,7 @@ def factors(threads: int, spheres: int = 3_420) -> None:
     matrix = sp.bsr_array(sp.csr_array(pattern.sparse(values)), blocksize=(6, 6))
     matrix.sort_indices()
     data, best, answers = np.ascontiguousarray(matrix.data).reshape(-1), dict[Any, float](), set()
-    with ss.use_threads(threads):  # room for several
+    with ss.use_threads(threads):  # workspaces for several threads
         symbolic = analyse(pattern, positions=deposit(spheres).centre)
         lu = BlockLU(6 * np.arange(spheres + 1), matrix.indptr, matrix.indices)
         cholesky = symbolic.cholesky(values)
@@ -121,8 +126,8 @@ def factors(threads: int, spheres: int = 3_420) -> None:
                 with ss.use_threads(number):
                     begun = time.perf_counter()
                     make()
-                    taken = time.perf_counter() - begun
-                best[name, number] = min(best.get((name, number), np.inf), taken)
+                    seconds = time.perf_counter() - begun
+                best[name, number] = min(best.get((name, number), np.inf), seconds)
                 x = (cholesky if name == "Cholesky" else lu).solve(b)
                 answers.add((name, x.tobytes()))
         one, several = 1e3 * best[name, 1], 1e3 * best[name, threads]
@@ -137,22 +142,22 @@ def in_order() -> None:
         for velocity in (1.0, 0.1):
             local = reduce_to_contacts(packing(velocity)).problem
             solver = registry.make(name, tolerance=1e-3, max_iterations=1000)
-            found, large = [], domains.LARGE
+            sweeps, large = [], domains.LARGE
             for limit in (large, local.contacts + 1):
                 domains.LARGE = limit
                 solution = solver.solve(local)
-                found.append(f"{solution.iterations} ({solution.residuals.error:.1e})")
+                sweeps.append(f"{solution.iterations} ({solution.residuals.error:.1e})")
             domains.LARGE = large
-            print(f"{name:10} thrown at {velocity} m/s: {', '.join(found)}", flush=True)
+            print(f"{name:10} thrown at {velocity} m/s: {', '.join(sweeps)}", flush=True)
 
 
 def memory() -> float:
-    """Most that this process has held so far [MB]."""
+    """Return the peak memory of this process so far [MB]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
 def in_steps(spheres: int, threads: int, steps: int = 3) -> None:
-    """Print time and memory of steps of a packing; its spheres begin with random velocities of 1 m/s."""
+    """Print time and memory of steps of a packing with random initial velocities of 1 m/s."""
     begun = time.process_time()
     world, start = shaken(spheres)
     built = time.process_time() - begun
@@ -178,7 +183,7 @@ DEEP = 10.0
 
 
 def at_rest(spheres: int, threads: int, steps: int = 3) -> None:
-    """Print time, memory and residuals of steps of a bed of spheres at rest, from impulses of zero."""
+    """Print time, memory and residuals of steps of a bed of spheres at rest, without warm start."""
     begun = time.process_time()
     area = spheres * 4.0 / 3.0 * np.pi * RADIUS**3 / DENSITY_OF_PACKING / (DEEP * 2.0 * RADIUS)
     world = resting(spheres, width=float(np.sqrt(area)))
@@ -204,7 +209,7 @@ def at_rest(spheres: int, threads: int, steps: int = 3) -> None:
 
 
 def lattice(bodies: int, hulls: bool) -> World:
-    """Boxes, or ten different hulls of 12 points, a little apart on a floor."""
+    """Return a lattice of separated boxes, or of ten different hulls of 12 points, on a floor."""
     random, side = np.random.default_rng(0), int(np.ceil(bodies ** (1.0 / 3.0)))
     shapes: list[Any] = [ss.Cuboid((1.0, 1.0, 1.0))]
     if hulls:
@@ -218,7 +223,8 @@ def lattice(bodies: int, hulls: bool) -> World:
 
 
 def built(sizes: tuple[int, ...] = (1_000, 3_000, 10_000)) -> None:
-    """Print the time to make worlds and their detectors, after a small one that loads what is needed."""
+    """Print the time to build worlds and their detectors."""
+    # Load the kernels first.
     Detector(lattice(10, True))
     for hulls in (False, True):
         for bodies in sizes:
@@ -236,12 +242,17 @@ def built(sizes: tuple[int, ...] = (1_000, 3_000, 10_000)) -> None:
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--parts", default="threads,steps,factor,order,step,rest,build", help="which, with commas"
+        "--parts",
+        default="threads,steps,factor,order,step,rest,build",
+        help="parts to run, separated by commas",
     )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--spheres", default="20000,125000,380000", help="of steps, with commas")
+    parser.add_argument(
+        "--spheres", default="20000,125000,380000", help="numbers of spheres of the parts step and rest"
+    )
     parser.add_argument("--first", action="store_true", help="run with real-time priority")
     arguments = parser.parse_args()
     if arguments.first:
@@ -259,11 +270,10 @@ def main() -> None:
         built()
     for part, run in (("step", in_steps), ("rest", at_rest)):
         for spheres in map(int, arguments.spheres.split(",")) if part in parts else ():
-            one = get_context("spawn").Process(
-                target=run, args=(spheres, arguments.threads)
-            )  # whose memory is its own
-            one.start()
-            one.join()
+            # A new process, so that its peak memory is that of this size.
+            process = get_context("spawn").Process(target=run, args=(spheres, arguments.threads))
+            process.start()
+            process.join()
 
 
 if __name__ == "__main__":

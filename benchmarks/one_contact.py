@@ -22,7 +22,10 @@ from stickslip.kernels.residuals import three
 
 
 def contacts(count: int, d: int, condition: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W (count, d, d), q (count, d) pressing, mu (count,): eigenvalues of W from 1 to 1 / condition."""
+    """Return random W (count, d, d), pressing q (count, d) and mu (count,).
+
+    condition: bound of the condition numbers of W, whose eigenvalues are between 1 / condition and 1.
+    """
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(count, d, d)))[0]
     values = condition ** -rng.uniform(0.0, 1.0, size=(count, d))
@@ -35,7 +38,8 @@ def contacts(count: int, d: int, condition: float) -> tuple[np.ndarray, np.ndarr
 
 @jit
 def solve_each(method, W, q, mu, r, error, own):
-    """r, error <- many contacts, each by itself as in a sweep; own <- error of the method alone.
+    """Solve many contacts one by one, as in a sweep. r, error <- solutions and errors; own <- errors of the
+    method without the exact solver.
 
     W (nc, d, d), q, r (nc, d), d = 3 or 2, mu, error, own (nc,); r holds the starts on entry.
     """
@@ -68,8 +72,9 @@ def solve_each(method, W, q, mu, r, error, own):
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--contacts", type=int, default=20_000, help="contacts of each kind")
+    parser.add_argument("--contacts", type=int, default=20_000, help="number of contacts of each kind")
     count = parser.parse_args().contacts
     print(f"{'contacts':>18} {'method':>12} {'ns/contact':>11} {'worst error':>12} {'missed':>7}")
     for d in (3, 2):

@@ -1,14 +1,14 @@
 """Compare Siconos with our solvers on the same files, with our judge on the recorded problems.
 
-Siconos (Debian package python3-siconos) is optional and runs in its own interpreter. Each of its
-solvers is tried in every storage that may suit it and at tolerances from loose to tight; what counts
-is the fastest setting whose answer our judge finds good. Peers pass on `natural` alone; ours must
-pass on `natural`, `natural_scaled` and the rest of the judge. Times are the shortest of several, the
-peer's around its driver call, ours around the whole call, taken in turns. With `--clock cpu`, solves of
-more than a millisecond are measured in processor time on both sides, for a machine that is busy.
+Siconos (Debian package python3-siconos) is optional and runs in its own interpreter. Each of its solvers is
+tried in every suitable storage and at tolerances from loose to tight; the fastest setting whose answer our
+judge accepts counts. Peers must pass only `natural`; ours must pass `natural`, `natural_scaled` and the other
+conditions of the judge. Times are the shortest of several in alternating turns; the peer's is that of its
+driver call, ours that of the whole call. With `--clock cpu`, solves of more than a millisecond are measured
+in processor time on both sides, for busy machines.
 
-Global problems in 3D go to Siconos's global drivers, and both times include the condensation; those
-in 2D, which its drivers do not take, are condensed first and neither time includes it.
+Global problems in 3D are solved by Siconos's global drivers, and both times include the condensation. Those
+in 2D, which its drivers do not accept, are condensed first, and neither time includes it.
 """
 
 import argparse
@@ -40,30 +40,30 @@ SLOW = 0.2
 FINALISTS, NEAR = 4, 3.0
 """Number of peers that are timed again beside ours, and their largest ratio to the best time [-]."""
 CPU_FROM = {"wall": math.inf, "cpu": 1e-3}
-"""From how many seconds each choice of clock means processor time; shorter solves fit between
-two disturbances."""
+"""Wall time from which processor time is used, by choice of the clock [s]; shorter solves are rarely
+disturbed."""
 LARGE, SMALL = 20, 9
-"""From how many contacts the ratio of times counts, and up to how many the cost of a call does."""
+"""Smallest number of contacts for the ratio of times, and largest for the cost of a call."""
 
 
 def note(text: str) -> None:
-    """Progress, on standard error."""
+    """Print progress on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def fresh(problem: ContactProblem | GlobalProblem) -> ContactProblem | GlobalProblem:
-    """The same problem, without the factors of M that an earlier solve has left in it."""
+    """Return the problem without the cached factors of M of an earlier solve."""
     return replace(problem, M=MassMatrix(problem.M.matrix)) if isinstance(problem, GlobalProblem) else problem
 
 
 def recorded_storage(path: Path) -> str:
-    """How the file holds its (first) matrix; HDF5 files hold sparse ones."""
+    """Return the storage of the (first) matrix of a file; matrices of HDF5 files are sparse."""
     words = path.read_bytes()[:1000].split()
     return {b"0": "dense", b"1": "block"}.get(words[2], "sparse") if path.suffix == ".dat" else "sparse"
 
 
 class Ours:
-    """Our solver on one problem: its last answer and its shortest times."""
+    """Our solver on one problem, with its last solution and its shortest times."""
 
     def __init__(self, solver: registry.Solver, problem: ContactProblem | GlobalProblem, cpu_from: float):
         self.solver, self.problem, self.cpu_from = solver, problem, cpu_from
@@ -94,7 +94,7 @@ def measure(
     timeout: float,
     cpu_from: float,
 ) -> dict[str, Any]:
-    """The record of one problem."""
+    """Solve one problem by the peers and by our solver; return the record."""
     form = "local" if isinstance(problem, ContactProblem) else "global"
     if form == "global" and problem.contacts and (kind_of(problem), problem.K.dimension) not in METHODS:
         form, problem = "condensed", reduce_to_contacts(problem).problem
@@ -123,6 +123,7 @@ def measure(
 
 
 def _peer_record(run: Run) -> dict[str, Any]:
+    """Record of a run of a peer."""
     return {
         "solver": run.method.name, "storage": run.storage, "counts": run.method.counts,
         "tolerance": run.tolerance, "seconds": run.seconds if run.passed else None, "passed": run.passed,
@@ -131,6 +132,7 @@ def _peer_record(run: Run) -> dict[str, Any]:
 
 
 def _our_record(ours: Ours) -> dict[str, Any]:
+    """Record of our solver."""
     solution = ours.solution
     return {
         "solver": solution.solver, "ok": solution.ok, "status": solution.status.name,
@@ -146,8 +148,10 @@ def _measures(residuals: Residuals | None) -> dict[str, float | None]:
 
 
 def best_peer(record: dict[str, Any], every: bool = False, recorded: bool = False) -> dict[str, Any] | None:
-    """The fastest peer that passed; `every`: those as well that are not compared with;
-    `recorded`: only with matrices held as the file holds them."""
+    """Return the fastest peer that passed, or None.
+
+    every: include peers that do not count in comparisons. recorded: only matrices in the storage of the file.
+    """
     passed = [
         p
         for p in record["peers"]
@@ -157,7 +161,7 @@ def best_peer(record: dict[str, Any], every: bool = False, recorded: bool = Fals
 
 
 def print_table(records: list[dict[str, Any]]) -> None:
-    """One line per problem."""
+    """Print one line per problem."""
     print(
         f"{'problem':<38} {'nc':>4} {'d':>1} {'form':<9} {'best peer':<17} {'peer ms':>9} {'ours ms':>9}"
         f" {'compiled':>9} {'ratio':>6}  natural/scaled: {'peer':<15} ours"
@@ -183,24 +187,24 @@ def _pair(row: dict[str, Any] | None) -> str:
 
 
 def print_cells(records: list[dict[str, Any]]) -> None:
-    """Every solver of Siconos on every problem, in its best storage."""
+    """Print the time of every solver of Siconos on every problem, in its best storage."""
     print("\nEvery solver of Siconos in its best storage [ms]; those in brackets do not count")
     for record in records:
         cells = []
         for name in dict.fromkeys(p["solver"] for p in record["peers"]):
-            mine = [p for p in record["peers"] if p["solver"] == name]
-            passed = [p for p in mine if p["passed"]]
+            runs = [p for p in record["peers"] if p["solver"] == name]
+            passed = [p for p in runs if p["passed"]]
             if passed:
                 cell = f"{name} {1e3 * min(p['seconds'] for p in passed):.4g}"
             else:
-                reasons = dict.fromkeys(p["failed"] or "not accurate" for p in mine)
+                reasons = dict.fromkeys(p["failed"] or "not accurate" for p in runs)
                 cell = f"{name} failed ({'; '.join(reasons)[:60]})"
-            cells.append(cell if mine[0]["counts"] else f"[{cell}]")
+            cells.append(cell if runs[0]["counts"] else f"[{cell}]")
         print(f"{record['problem'][:38]:<38} {', '.join(cells) or '-'}")
 
 
 def summarize(records: list[dict[str, Any]], tolerance: float) -> dict[str, Any]:
-    """Who solves what, and the ratios of times."""
+    """Return the numbers of solved problems, and the ratios of times."""
     summary: dict[str, Any] = {
         "tolerance": tolerance,
         "peer_solves": sum(best_peer(r) is not None for r in records),
@@ -222,7 +226,7 @@ def summarize(records: list[dict[str, Any]], tolerance: float) -> dict[str, Any]
         "best peer, matrices held as in the file": (large, {"recorded": True}),
         "best of every solver that was run": (large, {"every": True}),
     }
-    summary["ratios"] = {name: _ratio(chosen, **how) for name, (chosen, how) in choices.items()}
+    summary["ratios"] = {name: _ratio(chosen, **options) for name, (chosen, options) in choices.items()}
     summary["small"] = [
         {
             "problem": r["problem"], "form": r["form"],
@@ -234,14 +238,14 @@ def summarize(records: list[dict[str, Any]], tolerance: float) -> dict[str, Any]
     return summary
 
 
-def _ratio(records: list[dict[str, Any]], **how: bool) -> dict[str, Any]:
-    """Geometric mean of the best peer's time over that of our whole call."""
-    logs = [math.log(p["seconds"] / r["ours"]["seconds"]) for r in records if (p := best_peer(r, **how))]
+def _ratio(records: list[dict[str, Any]], **options: bool) -> dict[str, Any]:
+    """Return the geometric mean of the best peer's time over that of our whole call."""
+    logs = [math.log(p["seconds"] / r["ours"]["seconds"]) for r in records if (p := best_peer(r, **options))]
     return {"problems": len(logs), "ratio": math.exp(sum(logs) / len(logs)) if logs else None}
 
 
 def print_summary(summary: dict[str, Any], solver: str) -> None:
-    """The summary in words."""
+    """Print the summary."""
     print(
         f"\nAt {summary['tolerance']:.0e}: peers solve {summary['peer_solves']} of"
         f" {summary['problems']} problems by natural alone, {summary['peer_solves_scaled']} of them"
@@ -267,55 +271,63 @@ def print_summary(summary: dict[str, Any], solver: str) -> None:
 
 
 def arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", type=Path, default=[FOLDER], metavar="PATH",
                         help="files or folders (default: the recorded friction problems)")  # fmt: skip
-    parser.add_argument("--solver", default="auto", help="our solver, 'none' for the peers alone")
+    parser.add_argument("--solver", default="auto", help="our solver, or 'none' for only the peers")
     parser.add_argument("--tolerance", type=float, default=1e-8)
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one solver of a peer")
+    parser.add_argument("--timeout", type=float, default=20.0, help="time limit of one peer's solver [s]")
     parser.add_argument("--clock", choices=tuple(CPU_FROM), default="wall", help="cpu: for busy machines")
     parser.add_argument("--siconos-python", metavar="PATH", help="an interpreter that imports siconos")
-    parser.add_argument("--cells", action="store_true", help="print every solver of Siconos as well")
+    parser.add_argument("--cells", action="store_true", help="also print every solver of Siconos")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write records and summary")
-    given = parser.parse_args()
-    if given.solver not in ("none", *registry.names()):
-        parser.error(f"no solver {given.solver!r}; known: none, {', '.join(registry.names())}")
-    return given
+    options = parser.parse_args()
+    if options.solver not in ("none", *registry.names()):
+        parser.error(f"no solver {options.solver!r}; known: none, {', '.join(registry.names())}")
+    return options
 
 
 def main() -> None:
-    given = arguments()
-    found = find_siconos(given.siconos_python)
-    if not found:
-        print("Siconos is absent, so there are no peers in this run (Debian: python3-siconos). Tried:")
-        print("\n".join(f"  {line}" for line in found.tried))
-    paths = [path for place in given.problems
+    """Measure the problems, and print the tables."""
+    options = arguments()
+    siconos = find_siconos(options.siconos_python)
+    if not siconos:
+        print("Siconos is not installed, so this run has no peers (Debian: python3-siconos). Tried:")
+        print("\n".join(f"  {line}" for line in siconos.tried))
+    paths = [path for place in options.problems
              for path in (sorted(place.iterdir()) if place.is_dir() else [place])]  # fmt: skip
-    solver = None if given.solver == "none" else registry.make(given.solver, tolerance=given.tolerance)
+    solver = None if options.solver == "none" else registry.make(options.solver, tolerance=options.tolerance)
     records = []
     with threadpool_limits(1):
         for k, path in enumerate(paths):
             problem = read(path)
             if not isinstance(problem, ContactProblem | GlobalProblem):
-                note(f"{path.name}: no contact problem, left out")
+                note(f"{path.name}: not a contact problem, skipped")
                 continue
             start = time.perf_counter()
             records.append(
                 measure(
-                    path, problem, solver, found.python, given.tolerance, given.timeout, CPU_FROM[given.clock]
+                    path,
+                    problem,
+                    solver,
+                    siconos.python,
+                    options.tolerance,
+                    options.timeout,
+                    CPU_FROM[options.clock],
                 )
             )
             peer = best_peer(records[-1])
-            what = f"{peer['solver']} {1e3 * peer['seconds']:.4g} ms" if peer else "no peer solves it"
-            note(f"[{k + 1}/{len(paths)}] {path.name}: {what} ({time.perf_counter() - start:.1f} s)")
-    summary = summarize(records, given.tolerance)
-    print(f"Load of the machine {os.getloadavg()[0]:.1f}, {platform.machine()}; one thread each")
+            fastest = f"{peer['solver']} {1e3 * peer['seconds']:.4g} ms" if peer else "no peer solves it"
+            note(f"[{k + 1}/{len(paths)}] {path.name}: {fastest} ({time.perf_counter() - start:.1f} s)")
+    summary = summarize(records, options.tolerance)
+    print(f"Load average {os.getloadavg()[0]:.1f}, {platform.machine()}; one thread each")
     print_table(records)
-    if given.cells:
+    if options.cells:
         print_cells(records)
-    print_summary(summary, given.solver)
-    if given.json:
-        given.json.write_text(json.dumps({"records": records, "summary": summary}, indent=1) + "\n")
+    print_summary(summary, options.solver)
+    if options.json:
+        options.json.write_text(json.dumps({"records": records, "summary": summary}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

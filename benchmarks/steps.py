@@ -3,8 +3,8 @@
     python benchmarks/steps.py [--quick] [--json] [--python /usr/bin/python3]
 
 Each run is `stickslip.simulate` into a Trajectory with every step recorded. Times are processor times of runs
-that compiled nothing, the shortest of three. «Compiled» models are written in functions compiled with Numba,
-«plain» ones in Python functions. Siconos runs the same ball in its own interpreter: its C++ loop, which
+without compilation, the shortest of three. "Compiled" models consist of functions compiled with Numba,
+"plain" ones of Python functions. Siconos runs the same ball in its own interpreter: its C++ loop, which
 records nothing, and the loop in Python of its examples, which records the state.
 """
 
@@ -24,14 +24,16 @@ from stickslip import scenes
 from stickslip.schemes import registry
 
 REPETITIONS = 3
+"""Number of timed runs."""
 H = 1e-4
+"""Step of the bouncing ball [s]."""
 SICONOS = """
 import json, os, sys, time
 out = os.fdopen(os.dup(1), "w")
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 import numpy as np, siconos.kernel as sk
 
-def made(q0, steps, h, e=0.9):
+def build(q0, steps, h, e=0.9):
     ball = sk.LagrangianLinearTIDS([q0], [0.0], np.eye(1))
     ball.setFExtPtr(np.array([-9.81]))
     floor = sk.Interaction(sk.NewtonImpactNSL(e), sk.LagrangianLinearTIR(np.array([[1.0]])))
@@ -46,11 +48,11 @@ for name, q0 in json.loads(sys.argv[1]).items():
     steps, h = int(sys.argv[2]), float(sys.argv[3])
     best = {}
     for _ in range(3):
-        ball, floor, run = made(q0, steps, h)
+        ball, floor, run = build(q0, steps, h)
         start = time.process_time()
         run.run()
         best["kernel"] = max(best.get("kernel", 0.0), steps / (time.process_time() - start))
-        ball, floor, run = made(q0, steps, h)
+        ball, floor, run = build(q0, steps, h)
         rows = np.zeros((steps + 1, 4))
         q, v, p, lam = ball.q(), ball.velocity(), ball.p(1), floor.lambda_(1)
         start, k = time.process_time(), 0
@@ -63,6 +65,7 @@ for name, q0 in json.loads(sys.argv[1]).items():
     rates[name] = best
 print(json.dumps(rates), file=out)
 """
+"""Script for the interpreter with Siconos; prints steps per second as JSON."""
 
 
 @njit
@@ -103,24 +106,26 @@ def arm_wall(q):
     return np.array([1.2 - np.sin(q[0]) - np.sin(q[0] + q[1])])
 
 
-def written(function: Any, compiled: bool) -> Any:
-    """A function as it is, or the Python function behind it."""
+def choose(function: Any, compiled: bool) -> Any:
+    """Return the compiled function, or the Python function behind it."""
     return function if compiled else function.py_func
 
 
 def ball(compiled: bool, q0: float) -> ss.NonsmoothSystem:
-    body = ss.Lagrangian("ball", M=1.0, q0=q0, F_ext=written(falling, compiled))
+    """Return a bouncing ball."""
+    body = ss.Lagrangian("ball", M=1.0, q0=q0, F_ext=choose(falling, compiled))
     floor = ss.Interaction(
-        "floor", "ball", ss.Scleronomous(written(height, compiled), 1.0), ss.NewtonImpact(e=0.9)
+        "floor", "ball", ss.Scleronomous(choose(height, compiled), 1.0), ss.NewtonImpact(e=0.9)
     )
     return ss.NonsmoothSystem([body], [floor])
 
 
 def chain(compiled: bool) -> ss.NonsmoothSystem:
+    """Return ten balls on a line that strike each other."""
     bodies = [
         ss.LagrangianLinear(f"b{k}", M=1.0, q0=0.1001 * k, v0=1.0 if k == 0 else 0.0) for k in range(10)
     ]
-    relation = ss.Scleronomous(written(between, compiled), [[-1.0, 1.0]])
+    relation = ss.Scleronomous(choose(between, compiled), [[-1.0, 1.0]])
     ties = [
         ss.Interaction(f"c{k}", (f"b{k}", f"b{k + 1}"), relation, ss.NewtonImpact(e=0.5)) for k in range(9)
     ]
@@ -128,14 +133,15 @@ def chain(compiled: bool) -> ss.NonsmoothSystem:
 
 
 def arm(compiled: bool) -> ss.NonsmoothSystem:
-    M, N, F = (written(one, compiled) for one in (arm_mass, arm_gyration, arm_weight))
+    """Return a double pendulum that strikes a wall, with its mass matrix as a function of q."""
+    M, N, F = (choose(function, compiled) for function in (arm_mass, arm_gyration, arm_weight))
     body = ss.Lagrangian("arm", M=M, q0=[0.4, 0.5], v0=[1.0, 0.0], N=N, F_int=F)
-    wall = ss.Interaction("wall", "arm", ss.Scleronomous(written(arm_wall, compiled)), ss.NewtonImpact(e=0.4))
+    wall = ss.Interaction("wall", "arm", ss.Scleronomous(choose(arm_wall, compiled)), ss.NewtonImpact(e=0.4))
     return ss.NonsmoothSystem([body], [wall])
 
 
 def sphere(mu: float | None) -> ss.NonsmoothSystem:
-    """A Newton-Euler sphere that falls on a plane, spinning, bounces and rolls on."""
+    """Return a spinning Newton-Euler sphere that falls on a plane, bounces and rolls."""
     body = ss.NewtonEuler(
         "sphere", mass=1.0, inertia=[0.004] * 3, q0=(0.0, 0.0, 0.15), v0=(1.0, 0.0, 0.0, 0.0, 3.0, 1.0),
         force=[0.0, 0.0, -9.81],
@@ -145,7 +151,7 @@ def sphere(mu: float | None) -> ss.NonsmoothSystem:
 
 
 def tower() -> ss.NonsmoothSystem:
-    """Three Newton-Euler spheres, one on the other, none quite above the next."""
+    """Return a tower of three Newton-Euler spheres with small offsets."""
     spheres = [
         ss.NewtonEuler(
             f"s{k}", mass=1.0, inertia=[0.004] * 3, q0=(0.01 * k, 0.0, 0.1 + 0.2 * k), force=[0.0, 0.0, -9.81]
@@ -161,7 +167,7 @@ def tower() -> ss.NonsmoothSystem:
 
 
 def joined() -> ss.NonsmoothSystem:
-    """Two Newton-Euler bodies on ball joints above a floor that is written as functions."""
+    """Return two Newton-Euler bodies with ball joints above a floor whose gap is a Python function."""
     bodies = [
         ss.NewtonEuler(
             f"b{k}",
@@ -184,23 +190,24 @@ def joined() -> ss.NonsmoothSystem:
 
 
 def belt() -> ss.NonsmoothSystem:
-    """A mass on a spring and a moving belt: it sticks and slips."""
+    """Return a mass on a spring and a moving belt, with stick-slip motion."""
     mass = ss.LagrangianLinear("mass", M=1.0, q0=0.0, v0=0.2, K=1.0)
     moving = ss.systems.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
     return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.laws.Relay(0.5))])
 
 
 LC = ss.FirstOrderLinear("lc", A=[[0.0, -1e6], [1e2, 0.0]], x0=[10.0, 0.0])
+"""LC oscillator."""
 
 
 def diode() -> ss.NonsmoothSystem:
-    """The circuit of docs/circuits.md: L and C ring, a diode drains what is negative through a resistor."""
+    """Return the circuit of docs/circuits.md: an LC oscillator with a diode and a resistor."""
     relation = ss.systems.FirstOrderLinearRelation(C=[[1.0, 0.0]], D=[[100.0]], B=[[1e6], [0.0]])
     return ss.NonsmoothSystem([LC], [ss.Interaction("diode", "lc", relation, ss.laws.Complementarity())])
 
 
 def bent() -> ss.NonsmoothSystem:
-    """The same with a load that is not linear, Jacobians by differences."""
+    """Return the circuit with a nonlinear load, whose Jacobians are finite differences."""
     load = ss.systems.FirstOrderType2(
         h=lambda x, lam: [x[0] + 100.0 * lam[0] + 50.0 * np.tanh(lam[0])], g=lambda lam: [lam[0] * 1e6, 0.0]
     )
@@ -208,11 +215,11 @@ def bent() -> ss.NonsmoothSystem:
 
 
 def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options: Any) -> float:
-    """Most steps per second of processor time."""
+    """Return the largest number of steps per second of processor time of several runs."""
     best = 0.0
     ss.simulate(make(), until=5 * h, h=h, **options)
     system = make()
-    ss.simulate(system, until=50 * h, h=h, **options)  # compiles what it needs
+    ss.simulate(system, until=50 * h, h=h, **options)  # compiles kernels
     for _ in range(REPETITIONS):
         start = time.process_time()
         run = ss.simulate(system, until=steps * h, h=h, **options)
@@ -224,57 +231,57 @@ def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options
 
 
 def scene(name: str, steps: int, h: float | None = None) -> float:
-    """Most steps per second of a scene, with its own scheme."""
-    made = scenes.make(name)
-    scheme = registry.make(made.scheme, **made.options)
-    return rate(lambda: made.system, steps, made.h if h is None else h, scheme=scheme)
+    """Return the steps per second of a scene with its scheme."""
+    model = scenes.make(name)
+    scheme = registry.make(model.scheme, **model.options)
+    return rate(lambda: model.system, steps, model.h if h is None else h, scheme=scheme)
 
 
 def siconos(python: str, phases: dict[str, float], steps: int) -> dict[str, dict[str, float]] | None:
-    """Its rates on the same ball; None where it cannot be had."""
+    """Return the steps per second of Siconos for the same ball, by phase; None if it is not available."""
     command = [python, "-c", SICONOS, json.dumps(phases), str(steps), str(H)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    rates: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return rates
 
 
 def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
-    """Rows of the table: model, steps per second, remark."""
+    """Yield rows of the table: model, steps per second, remark."""
     steps = 20_000 if quick else 100_000
     few = 2_000 if quick else 10_000
     phases = {"flight": 1e6, "rest": 0.0, "whole": 1.0}
     peer = siconos(python, phases, steps // 2)
     for name, q0 in phases.items():
         ours = rate(lambda q0=q0: ball(True, q0), steps, H)
-        beside = ""
+        remark = ""
         if peer is not None:
             kernel, loop = peer[name]["kernel"], peer[name]["loop"]
-            beside = f"{ours / kernel:.2f} x Siconos (C++ loop), {ours / loop:.1f} x (Python loop)"
+            remark = f"{ours / kernel:.2f} x Siconos (C++ loop), {ours / loop:.1f} x (Python loop)"
             yield f"ball, {name}: Siconos, C++ loop, nothing recorded", kernel, ""
             yield f"ball, {name}: Siconos, loop in Python", loop, ""
-        yield f"ball, {name}: compiled", ours, beside
+        yield f"ball, {name}: compiled", ours, remark
         yield f"ball, {name}: plain", rate(lambda q0=q0: ball(False, q0), few, H), ""
     for title, make in (("chain of 10 balls", chain), ("double pendulum and wall, M(q)", arm)):
         yield f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""
         yield f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""
-    for title, made in (
+    for title, build in (
         ("Newton-Euler sphere on a plane", lambda: sphere(None)),
         ("Newton-Euler sphere on a plane, friction", lambda: sphere(0.3)),
         ("tower of 3 Newton-Euler spheres, friction", tower),
         ("2 Newton-Euler bodies, ball joints, floor", joined),
     ):
-        yield title, rate(made, few // 10, 1e-3), ""
+        yield title, rate(build, few // 10, 1e-3), ""
     events = ss.schemes.EventDriven()
-    for title, made, h in (
+    for title, build, h in (
         ("ball: plain", lambda: ball(False, 1.0), 1e-3),
         ("chain of 10 balls: plain", lambda: chain(False), 1e-3),
         ("mass on a moving belt", belt, 1e-2),
         ("Newton-Euler sphere, friction", lambda: sphere(0.3), 1e-3),
     ):
-        yield f"event-driven, {title}", rate(made, few // 20, h, scheme=events), ""
+        yield f"event-driven, {title}", rate(build, few // 20, h, scheme=events), ""
     scheme = ss.schemes.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
     yield "one diode: compiled march", rate(diode, steps, 2e-6, scheme=scheme), ""
     yield "one diode, bent load: Newton, plain", rate(bent, few // 5, 2e-6, scheme=scheme), ""
@@ -285,13 +292,14 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="shorter runs")
     parser.add_argument("--json", action="store_true", help="one line of JSON per row")
-    parser.add_argument("--python", default="/usr/bin/python3", help="an interpreter that has Siconos")
-    given = parser.parse_args()
-    for name, value, remark in measured(given.quick, given.python):
-        if given.json:
+    parser.add_argument("--python", default="/usr/bin/python3", help="an interpreter with Siconos")
+    arguments = parser.parse_args()
+    for name, value, remark in measured(arguments.quick, arguments.python):
+        if arguments.json:
             print(json.dumps({"model": name, "steps_per_second": value, "remark": remark}))
         else:
             print(f"{name:<52} {value:>12,.0f} steps/s  {remark}")

@@ -2,10 +2,10 @@
 
     python benchmarks/sweeps.py [--json]
 
-Sphere packings of about 1,000 and 50,000 contacts, both forms of the method, after 50 sweeps from
-zero; beside them, from the same run, the time that reading the data of a sweep once would take at
-the memory bandwidth measured here. Then problems of 13 contacts to 1e-8: compiled work, and the
-whole call with its certificate. Best of many repetitions: the machine is shared.
+The first part measures sweeps over sphere packings of about 1,000 and 50,000 contacts in both forms of the
+method, after 50 sweeps from zero. Their lower bound is the time to read the data of a sweep once at the
+memory bandwidth measured in the same run. The second part solves problems of 13 contacts to 1e-8: compiled
+work, and the whole call with its certificate. Times are the shortest of many, as the machine is shared.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def stream(a: np.ndarray) -> float:
 
 
 def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int = 40) -> dict[str, float]:
-    """Shortest time of each action [s], taken in turns so that all meet the same disturbances."""
+    """Return the shortest time of each action [s], in alternating turns with equal disturbances."""
     best = dict.fromkeys(actions, math.inf)
     for _ in range(repetitions):
         for name, action in actions.items():
@@ -59,7 +59,7 @@ def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int 
 
 
 def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.ndarray, int]:
-    """One sweep as a call, the impulses it works on, and the bytes it reads and writes."""
+    """Return a function that makes one sweep, the impulses it changes, and the bytes it reads and writes."""
     swept, work, _ = NSGS(form=form).prepare(problem).args
     r, W, used = np.zeros(problem.size), swept.W, (swept.K.coefficient, swept.u_free)
     if form == "bodies":
@@ -70,14 +70,14 @@ def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.n
 
 
 def shares(problem: ContactProblem, r: np.ndarray) -> dict[str, float]:
-    """Share of contacts that separate, stick and slip in an iterate."""
+    """Return the shares of contacts that separate, stick and slip in an iterate."""
     n, t = r.reshape(-1, 3)[:, 0], np.linalg.norm(r.reshape(-1, 3)[:, 1:], axis=1)
     away, slip = n == 0.0, t >= (1 - 1e-12) * problem.K.friction() * n
     return {"separating": away.mean(), "slipping": (slip & ~away).mean(), "sticking": (~slip & ~away).mean()}
 
 
 def sweep_cost(contacts: int) -> list[dict[str, Any]]:
-    """Rows of the sweep table for one size of packing."""
+    """Return the rows of the table of sweeps for one size of packing."""
     problem = reduce_to_contacts(make("packing-problem", spheres=SPHERES[contacts])).problem
     actions, bytes_of, iterates = {}, {}, {}
     for form in ("bodies", "delassus"):
@@ -108,7 +108,7 @@ def sweep_cost(contacts: int) -> list[dict[str, Any]]:
 
 
 def packing_of_13(velocity: float, seed: int = 0, spheres: int = 7) -> ContactProblem | None:
-    """A packing in the Delassus form, None unless it has 13 contacts."""
+    """Return a packing in the Delassus form, or None if it does not have 13 contacts."""
     matrix_free = reduce_to_contacts(
         make("packing-problem", spheres=spheres, velocity=velocity, seed=seed)
     ).problem
@@ -119,9 +119,9 @@ def packing_of_13(velocity: float, seed: int = 0, spheres: int = 7) -> ContactPr
 
 
 def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> dict[str, Any]:
-    """One row: compiled work and whole call of a solve to 1e-8."""
+    """Return one row: compiled work and whole call of a solve to 1e-8."""
     solver, guess = NSGS(tolerance=1e-8), None
-    if warm:  # the step before, had its free motion been 1 % slower
+    if warm:  # guess from a previous step with a free motion slower by 1 %
         before = ContactProblem(problem.W, 0.99 * problem.u_free, problem.K)
         guess = solver.solve(before).or_raise().r
     solution = solver.solve(problem, guess=guess).or_raise()
@@ -152,15 +152,15 @@ def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> d
 
 
 def small_solves() -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Rows of one packing of 13 contacts in several states, and a summary over all of 60 seeds."""
+    """Return rows of a packing of 13 contacts in several states, and a summary over packings of 60 seeds."""
     cases = (("at rest", 0.0), ("0.05 m/s", 0.05), ("1 m/s", 1.0), ("1 m/s, warm", 1.0))
     rows = []
     for name, velocity in cases:
         problem = packing_of_13(velocity)
         assert problem is not None
         rows.append(small_solve(name, problem, "warm" in name, 200))
-    found = [packing_of_13(1.0, seed, n) for seed in range(60) for n in (6, 7, 8)]
-    many = [small_solve("1 m/s", problem, False, 40) for problem in found if problem is not None]
+    packings = [packing_of_13(1.0, seed, n) for seed in range(60) for n in (6, 7, 8)]
+    many = [small_solve("1 m/s", problem, False, 40) for problem in packings if problem is not None]
     within = [row["compiled_us"] <= 15.0 and row["whole_us"] <= 60.0 for row in many]
     summary = {"packings": len(many), "within_15_and_60_us": sum(within)}
     for key in ("sweeps", "compiled_us", "whole_us"):
@@ -170,6 +170,7 @@ def small_solves() -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
     as_json = parser.parse_args().json
@@ -183,7 +184,7 @@ def main() -> None:
             )
         )
         return
-    print("Sweeps over sphere packings (ns per contact and sweep; bound: its data read once)")
+    print("Sweeps over sphere packings (ns per contact and sweep; bound: time to read the data once)")
     print(
         f"{'contacts':>9} {'form':>9} {'sweep':>7} {'bound':>7} {'ratio':>6} {'bytes':>6} {'GB/s':>5}  shares"
     )

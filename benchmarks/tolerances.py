@@ -22,15 +22,15 @@ from stickslip.compilation.timing import Compilation
 from stickslip.mechanics.world import BodyKind
 
 COMPILED = 1e-2
-"""Compilation of a run that does not count [s]."""
+"""Compilation time above which a run is repeated [s]."""
 NUDGE = 1e-9
-"""Share by which velocities are changed, and what is added to them [m/s, rad/s]."""
+"""Relative and absolute change of initial velocities [-; m/s, rad/s]."""
 
 
 def scene(name: str, **parameters: Any) -> tuple[Any, float, float]:
-    """World, end and step of a scene."""
-    made = ss.scenes.make(name, **parameters)
-    return made.system, made.until, made.h
+    """Return the world, final time and step of a scene."""
+    model = ss.scenes.make(name, **parameters)
+    return model.system, model.until, model.h
 
 
 RUNS: dict[str, Callable[[], tuple[Any, float, float]]] = {
@@ -45,19 +45,19 @@ RUNS: dict[str, Callable[[], tuple[Any, float, float]]] = {
 }
 
 
-class Carried(NamedTuple):
-    """A run carried to its end."""
+class Result(NamedTuple):
+    """Times and final state of a run."""
 
     times: np.ndarray
     """Processor time of each step [s], shape (steps,)."""
     missed: int
-    """Steps that missed the tolerance."""
+    """Number of steps that missed the tolerance."""
     positions: np.ndarray
-    """Of the bodies at the end [m], shape (bodies, 3)."""
+    """Final positions of the bodies [m], shape (bodies, 3)."""
 
 
-def carry(world: Any, until: float, h: float, tolerance: float, nudge: float = 0.0) -> Carried:
-    """A run, again where it has compiled kernels."""
+def simulate(world: Any, until: float, h: float, tolerance: float, nudge: float = 0.0) -> Result:
+    """Make a run, and repeat it if it has compiled kernels; nudge: change of initial velocities."""
     start = None
     if nudge:
         begin, free = world.start, np.repeat(world.kind == BodyKind.DYNAMIC, 6)
@@ -73,33 +73,33 @@ def carry(world: Any, until: float, h: float, tolerance: float, nudge: float = 0
                 times.append(time.thread_time() - before)
                 missed += not live.residual <= tolerance
         if compilation.seconds < COMPILED:
-            return Carried(np.array(times), missed, live.state.q.reshape(-1, 7)[:, :3])
+            return Result(np.array(times), missed, live.state.q.reshape(-1, 7)[:, :3])
 
 
 def main() -> None:
-    """Run and print."""
+    """Make the runs and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="names that begin so")
+    parser.add_argument("--only", default="", help="first letters of the names")
     parser.add_argument("--tolerances", default="1e-4,1e-6,1e-8")
-    given = parser.parse_args()
-    tolerances = [float(one) for one in given.tolerances.split(",")]
+    arguments = parser.parse_args()
+    tolerances = [float(one) for one in arguments.tolerances.split(",")]
     for name, make in RUNS.items():
-        if not name.startswith(given.only):
+        if not name.startswith(arguments.only):
             continue
         world, until, h = make()
-        done = {tolerance: carry(world, until, h, tolerance) for tolerance in tolerances}
+        done = {tolerance: simulate(world, until, h, tolerance) for tolerance in tolerances}
         finest = done[min(tolerances)].positions
-        nudged = np.abs(carry(world, until, h, min(tolerances), NUDGE).positions - finest).max()
+        nudged = np.abs(simulate(world, until, h, min(tolerances), NUDGE).positions - finest).max()
         first = done[tolerances[0]].times.sum()
         for tolerance, run in done.items():
-            times, away = 1e3 * run.times, np.abs(run.positions - finest).max()
+            times, distance = 1e3 * run.times, np.abs(run.positions - finest).max()
             print(
                 f"{name:12} {tolerance:5.0e} {times.mean():8.2f} ms a step, 99 % within"
                 f" {np.quantile(times, 0.99):8.1f}, worst {times.max():8.1f},"
                 f" {run.times.sum() / first:5.2f} times the first, missed {run.missed:4},"
-                f" {away:.1e} m from the finest (nudged {nudged:.0e})",
+                f" {distance:.1e} m from the finest (nudged {nudged:.0e})",
                 flush=True,
             )
 

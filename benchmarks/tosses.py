@@ -29,15 +29,18 @@ from stickslip.systems.system import Interaction, NonsmoothSystem
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "cube_tosses.npz"
 RATE, GRAVITY, HALF = 148.0, 183.25, 0.978
+"""Frames per second [1/s], gravity [units/s²] and tracked half-width of the cube [units]."""
 CENTRE_OF_MASS = np.array([0.0, 0.012, 0.100])
+"""Centre of mass relative to the centre of the cube [units], shape (3,)."""
 INERTIA = 1.7 * (2.0 / 3.0) * HALF**2
 """Moment of inertia over mass: 1.7 times that of a solid cube."""
 CORNERS = HALF * np.array(list(itertools.product((-1.0, 1.0), repeat=3))) - CENTRE_OF_MASS
+"""Corners relative to the centre of mass [units], shape (8, 3)."""
 CLEAR = 0.03
-"""Height of the lowest corner above which a frame counts as free flight."""
+"""Height of the lowest corner above which a frame counts as free flight [units]."""
 LAWS = {"newton": NewtonImpact, "poisson": PoissonImpact}
 SHORT = 20
-"""Frames after the start over which laws are fitted."""
+"""Number of frames after the start on which the laws are fitted."""
 
 
 @dataclass
@@ -51,7 +54,7 @@ class Toss:
 
 
 def turn(p, q):
-    """Rotation vectors from the unit quaternions p to q in the frame of p, shape (..., 3)."""
+    """Return rotation vectors from the unit quaternions p to q in the frame of p, shape (..., 3)."""
     w = np.einsum("...i,...i", p, q)
     x = p[..., :1] * q[..., 1:] - q[..., :1] * p[..., 1:] - np.cross(p[..., 1:], q[..., 1:])
     x, w = x * np.sign(w)[..., None], np.abs(w)
@@ -61,13 +64,13 @@ def turn(p, q):
 
 
 def read(path=DATA):
-    """The tosses with at least five free frames and 30 after them."""
+    """Read the tosses with at least five frames of free flight and 30 frames after them."""
     data = np.load(path)
     start, tosses = data["start"], []
     for first, last in itertools.pairwise(start):
         rows = data["rows"][first:last]
         p = rows[:, 3:7] / np.linalg.norm(rows[:, 3:7], axis=1, keepdims=True)
-        R = np.array([rotations.matrices(one) for one in p])
+        R = np.array([rotations.matrices(quaternion) for quaternion in p])
         x = rows[:, :3] + R @ CENTRE_OF_MASS
         low = (x[:, None, 2] + np.einsum("fj,cj->fc", R[:, 2], CORNERS)).min(axis=1)
         contact = int(np.argmax(low < CLEAR)) if (low < CLEAR).any() else len(low)
@@ -78,7 +81,8 @@ def read(path=DATA):
 
 
 def _fitted(x, p, contact):
-    """A ballistic fit of the frames before contact, at the last of them."""
+    """Return the toss from the last frame before contact, with the state of a ballistic fit of the frames up
+    to there."""
     k = contact - 1
     t = (np.arange(contact) - k) / RATE
     line = np.stack([np.ones(contact), t], axis=1)
@@ -94,12 +98,12 @@ def _fitted(x, p, contact):
 
 
 def gaps(q):
-    """Heights of the corners, shape (8,)."""
+    """Return the heights of the corners, shape (8,)."""
     return q[2] + CORNERS @ rotations.matrices(q[3:])[2]
 
 
 def rows(q):
-    """Derivatives of the corners' places by q, z first in each, shape (24, 7)."""
+    """Return the derivatives of the positions of the corners by q, in the order z, x, y, shape (24, 7)."""
     turned = np.array([rotations.turned_dp(q[3:], axis) for axis in np.eye(3)])
     J = np.zeros((8, 3, 7))
     J[:, :, :3] = np.eye(3)
@@ -108,7 +112,7 @@ def rows(q):
 
 
 def predicted(toss, law, mu, e, substeps, frames):
-    """Poses at the frames after the first, by simulation, shape (frames, 7)."""
+    """Simulate the poses at the frames after the first, shape (frames, 7)."""
     cube = NewtonEuler(
         "cube", mass=1.0, inertia=INERTIA * np.eye(3), q0=toss.q[0], v0=toss.v, force=[0.0, 0.0, -GRAVITY]
     )
@@ -132,53 +136,56 @@ def predicted(toss, law, mu, e, substeps, frames):
 
 
 def errors(toss, law, mu, e, substeps=4, frames=None):
-    """Mean distance [half-widths] and mean angle [rad] between prediction and record."""
+    """Return the mean distance [half-widths] and mean angle [rad] between prediction and measurement."""
     frames = len(toss.q) - 1 if frames is None else min(frames, len(toss.q) - 1)
-    found, seen = predicted(toss, law, mu, e, substeps, frames), toss.q[1 : frames + 1]
-    place = np.linalg.norm(found[:, :3] - seen[:, :3], axis=1).mean()
-    angle = np.linalg.norm(turn(found[:, 3:], seen[:, 3:]), axis=1).mean()
-    return np.array([place, angle])
+    simulated, measured = predicted(toss, law, mu, e, substeps, frames), toss.q[1 : frames + 1]
+    distance = np.linalg.norm(simulated[:, :3] - measured[:, :3], axis=1).mean()
+    angle = np.linalg.norm(turn(simulated[:, 3:], measured[:, 3:]), axis=1).mean()
+    return np.array([distance, angle])
 
 
-def score(tosses, law, mu, e, **how):
-    """Errors of every toss, shape (tosses, 2)."""
-    return np.array([errors(toss, law, mu, e, **how) for toss in tosses])
+def score(tosses, law, mu, e, **options):
+    """Return the errors of every toss, shape (tosses, 2)."""
+    return np.array([errors(toss, law, mu, e, **options) for toss in tosses])
 
 
 def fit(tosses, law, mus, es):
-    """mu and e with the least mean error, distance and angle together, over the first frames."""
+    """Return mu and e with the smallest mean error (distance + angle) of the first frames, and all errors."""
     table = {(mu, e): score(tosses, law, mu, e, frames=SHORT).sum(axis=1).mean() for mu in mus for e in es}
     best = min(table, key=table.get)
     return best, table
 
 
 def main():
+    """Fit both laws on the training tosses, and print their errors on the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", type=int, default=16)
     parser.add_argument("--test", type=int, default=48)
-    parser.add_argument("--skip", type=int, default=0, help="tosses after those, left out")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--skip", type=int, default=0, help="number of tosses to skip after the training tosses"
+    )
+    arguments = parser.parse_args()
     tosses = read()
     order = np.random.default_rng(0).permutation(len(tosses))
-    train = [tosses[i] for i in order[: given.train]]
-    first = given.train + given.skip
-    test = [tosses[i] for i in order[first : first + given.test]]
+    train = [tosses[i] for i in order[: arguments.train]]
+    first = arguments.train + arguments.skip
+    test = [tosses[i] for i in order[first : first + arguments.test]]
     print(f"{len(tosses)} tosses; {len(train)} to fit on, {len(test)} held out")
-    held = {}
+    results = {}
     for law in LAWS:
         (mu, e), table = fit(train, law, (0.14, 0.18, 0.22), (0.1, 0.15, 0.2, 0.25, 0.3))
         print(
             f"{law}: mu = {mu}, e = {e}, error (distance + angle) on the training tosses {table[mu, e]:.4f}"
         )
         for name, frames in (("first 20 frames", SHORT), ("whole toss", None)):
-            held[law, name] = score(test, law, mu, e, frames=frames)
-            mean, median = held[law, name].mean(axis=0), np.median(held[law, name], axis=0)
+            results[law, name] = score(test, law, mu, e, frames=frames)
+            mean, median = results[law, name].mean(axis=0), np.median(results[law, name], axis=0)
             print(
                 f"  {name}: distance mean {mean[0]:.4f} median {median[0]:.4f} half-widths,"
                 f" angle mean {mean[1]:.4f} median {median[1]:.4f} rad"
             )
     for name in ("first 20 frames", "whole toss"):
-        better = held["poisson", name] < held["newton", name]
+        better = results["poisson", name] < results["newton", name]
         print(
             f"{name}: Poisson is nearer in {better[:, 0].sum()} of {len(test)} tosses by distance,"
             f" in {better[:, 1].sum()} by angle"

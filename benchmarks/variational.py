@@ -1,10 +1,10 @@
-"""The variational scheme: a step of a robot on four feet, its derivative, and chains of 10 and 100 links.
+"""Costs of the variational scheme: a step of a quadruped and its derivative, chains of 10 and 100 links.
 
     python benchmarks/variational.py [--json]
 
-Times are processor times once compiled, the least of many calls that take turns, with one thread. Steps are
-solved to 1e-6 by `ipm-step`. The derivative is that of positions and velocities at the end by those at the
-start and by the twelve moments of the motors, as whole matrices, without the step itself.
+Times are processor times on one thread without compilation, the shortest of many alternating calls. Steps are
+solved to 1e-6 by `ipm-step`. The derivative consists of the full matrices of final positions and velocities
+by initial ones and by the twelve motor torques; its time excludes the step itself.
 """
 
 import argparse
@@ -23,24 +23,25 @@ from stickslip.solvers.step_point import StepInteriorPoint
 
 TOLERANCE = 1e-6
 CALLS = 200
+"""Number of timed calls."""
 FIRST = 5
-"""Steps before the one that is timed."""
+"""Number of steps before the timed one."""
 
 
 def least(*calls: Callable[[], Any]) -> list[float]:
-    """Processor time of calls that take turns, of each the least of many [ms]."""
-    found: list[list[float]] = [[] for _ in calls]
+    """Return the shortest processor time of each call, in alternating turns [ms]."""
+    seconds: list[list[float]] = [[] for _ in calls]
     for k in range(CALLS):
-        for call, times in zip(calls, found, strict=True):
+        for call, times in zip(calls, seconds, strict=True):
             start = time.process_time()
             call()
             if k:
                 times.append(1e3 * (time.process_time() - start))
-    return [min(times) for times in found]
+    return [min(times) for times in seconds]
 
 
 def prepared(name: str, **options: Any) -> tuple[Any, ...]:
-    """Scheme, world, state, memory, step and solver after a few steps of a scene."""
+    """Return scheme, world, state, memory, step length and solver after a few steps of a scene."""
     scene = scenes.make(name, **options)
     scheme, solver = VariationalBodies(), StepInteriorPoint(tolerance=TOLERANCE)
     world, state = PreparedWorld(scene.system), scene.system.start
@@ -52,23 +53,23 @@ def prepared(name: str, **options: Any) -> tuple[Any, ...]:
 
 
 def whole(arguments: tuple[Any, ...]) -> VariationalDerivative:
-    """The step and all matrices of its derivative by state and input."""
-    found = variational_derivative(*arguments)
+    """Make the step and all matrices of its derivative by state and input."""
+    derivative = variational_derivative(*arguments)
     for by in ("q", "v", "effort"):
         for of in ("q", "v"):
-            found.jacobian(of, by)
-    return found
+            derivative.jacobian(of, by)
+    return derivative
 
 
 def measured() -> dict[str, float]:
-    """All figures, times in milliseconds."""
+    """Measure and return all numbers by name."""
     robot = prepared("quadruped", gait="hold")
     step, both = least(lambda: robot[0].step(*robot[1:]), lambda: whole(robot))
-    found = whole(robot)
+    derivative = whole(robot)
     few, many = (prepared("chain", bodies=n, kind="hinge") for n in (10, 100))
     short, long = least(lambda: few[0].step(*few[1:]), lambda: many[0].step(*many[1:]))
     return {
-        "robot: contacts [-]": len(found.step.contacts),
+        "robot: contacts [-]": len(derivative.step.contacts),
         "robot: a step [ms]": step,
         "robot: its derivative [ms]": both - step,
         "robot: derivative over step [-]": (both - step) / step,
@@ -79,18 +80,18 @@ def measured() -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the numbers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", action="store_true", help="one object instead of lines")
-    given = parser.parse_args()
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
     with threadpool_limits(1):
-        found = measured()
-    if given.json:
-        print(json.dumps(found, indent=2))
+        results = measured()
+    if arguments.json:
+        print(json.dumps(results, indent=2))
         return
-    for name, value in found.items():
+    for name, value in results.items():
         print(f"{name:<42}{value:9.3f}")
 
 

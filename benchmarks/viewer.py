@@ -1,9 +1,9 @@
-"""Pictures per second of the viewer in headless Chromium, drawn by the processor (SwiftShader).
+"""Frame rate of the viewer in headless Chromium with software rendering (SwiftShader).
 
     python benchmarks/viewer.py
 
-A column of spheres at the start of its collapse: every picture shows another instant from another side,
-and is waited for until its pixels can be read. Needs Chromium.
+The page shows a column of spheres at the start of its collapse. Every frame shows another instant from
+another side, and counts when its pixels can be read. Requires Chromium.
 """
 
 import sys
@@ -24,13 +24,13 @@ from stickslip.view import export_html  # noqa: E402
 SIZES = (150, 500, 1500, 3000)
 """Numbers of spheres."""
 PICTURES, REPEATS = 30, 3
-"""Pictures that are timed at a time; the best of so many times counts."""
+"""Number of frames per measurement, and number of measurements, of which the best counts."""
 WINDOWS = ((1280, 800), (390, 780))
-"""Width and height of the page [px]: a desktop and a phone."""
+"""Widths and heights of the page [px]: a desktop and a phone."""
 
 
 def page_of(count: int, folder: Path) -> Path:
-    """A page of a run of a column of spheres that falls freely for an instant and meets the ground."""
+    """Simulate the start of the collapse of a column of spheres, and write its page."""
     run = ss.simulate(
         column_collapse(bodies=count, radius=0.02), until=0.02, h=2e-3, tolerance=1e-4, forces="solver"
     )
@@ -38,17 +38,17 @@ def page_of(count: int, folder: Path) -> Path:
 
 
 def rate(chromium: Chromium, path: Path, window: tuple[int, int], look: str) -> float:
-    """Pictures per second, the best of some times."""
+    """Return the frames per second, the best of several measurements."""
     with chromium.page(path, *window) as page:
         page.wait("!!window.stickslip")
         page.js(f"stickslip.player.pause(); {look}; stickslip.measure(3)")
-        found = [page.js(f"stickslip.measure({PICTURES})") for _ in range(REPEATS)]
+        rates = [page.js(f"stickslip.measure({PICTURES})") for _ in range(REPEATS)]
         assert page.faults() == []
-    return float(np.max(found))
+    return float(np.max(rates))
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure and print the table."""
     if CHROMIUM is None:
         sys.exit("there is no Chromium on this machine")
     looks = {

@@ -1,17 +1,17 @@
-"""Steps of worlds, and MuJoCo's steps of the same worlds in the same run.
+"""Costs of steps of worlds, compared with MuJoCo on the same worlds in the same run.
 
     python benchmarks/world.py [--quick] [--scenes box,stack,pile,collapse,packing,detection,joints]
 
-Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy
-machine only the first means anything, and it too grows with what the neighbours do to the caches. The last
-two columns are what the judge says for Coulomb's exact law: of ours the worst of all steps measured.
+All runs use one thread. `cpu` is processor time per step and `wall` is wall time. On a busy machine only the
+first is meaningful, and it also grows when other processes use the caches. The last two columns are the
+judge's residuals for Coulomb's exact law; ours are the worst of all measured steps.
 
-MuJoCo has the same bodies, masses, friction (elliptic cones), time step and start, its own default softness
-(solref, solimp) and tolerance; Newton's method for the stack, CG for spheres. Its law is soft, and easier, so
-that its row is no answer to the exact one: its contact forces times h are put before the judge as impulses of
-a problem with its contacts, its free velocities and our rows.
+MuJoCo has the same bodies, masses, friction (elliptic cones), time step and start, its default softness
+(solref, solimp) and tolerance, and Newton's method for the stack or CG for spheres. Its contact law is soft
+and easier to solve, so its rows are not solutions of the exact law: the judge gets its contact forces times h
+as impulses of a problem with its contacts, its free velocities and our Jacobian.
 
-Worlds with joints have two rows: steps made together in compiled calls, and the same steps arrow by arrow.
+Worlds with joints have two rows: several steps per compiled call, and the same steps one by one in Python.
 """
 
 import argparse
@@ -46,14 +46,15 @@ from stickslip.solvers.auto import Auto
 from stickslip.state import State
 
 MU = 0.5
+"""Coefficient of friction [-]."""
 RADIUS = 0.05
-"""Mean of the spheres' [m]; 0.5 kg each."""
+"""Mean radius of the spheres [m], whose mass is about 0.5 kg."""
 ALL = 10**9
-"""Steps between two records: none but the last."""
+"""Number of steps between two records, such that only the last step is recorded."""
 
 
 class Timing(NamedTuple):
-    """Of a step, the mean of the shortest of several runs [s]."""
+    """Mean processor and wall time of a step in the fastest of several runs [s]."""
 
     cpu: float
     wall: float
@@ -72,7 +73,7 @@ class Row(NamedTuple):
     note: str = ""
 
     def show(self) -> None:
-        """Print it."""
+        """Print the line."""
         t = self.timing
         print(
             f"{self.scene:22} {self.engine:16} {self.contacts:8} {1e3 * t.cpu:9.3f} {1e3 * t.wall:9.3f}"
@@ -83,7 +84,7 @@ class Row(NamedTuple):
 
 
 def stack(boxes: int = 10) -> World:
-    """Cubes of 1 m, 1000 kg each, on a floor."""
+    """Return a stack of cubes of 1 m and 1000 kg on a floor."""
     b = WorldBuilder()
     b.material("default", mu=MU)
     b.body("floor", Plane(), fixed=True)
@@ -93,10 +94,10 @@ def stack(boxes: int = 10) -> World:
 
 
 def pile(spheres: int, seed: int = 0) -> World:
-    """A random packing of spheres, let go between four walls: it collapses."""
-    found = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2)
-    low = (found.centre - found.radius[:, None]).min(axis=0)
-    high = (found.centre + found.radius[:, None]).max(axis=0)
+    """Return a random packing of spheres between four walls, which collapses."""
+    packing = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2)
+    low = (packing.centre - packing.radius[:, None]).min(axis=0)
+    high = (packing.centre + packing.radius[:, None]).max(axis=0)
     b, half = WorldBuilder(), np.sqrt(0.5)
     b.material("default", mu=MU)
     b.body("floor", Plane(), fixed=True)
@@ -104,13 +105,13 @@ def pile(spheres: int, seed: int = 0) -> World:
     b.body("right", Plane(), fixed=True, quaternion=(half, 0, -half, 0), position=(high[0], 0, 0))
     b.body("front", Plane(), fixed=True, quaternion=(half, -half, 0, 0), position=(0, low[1], 0))
     b.body("back", Plane(), fixed=True, quaternion=(half, half, 0, 0), position=(0, high[1], 0))
-    for i, (x, r) in enumerate(zip(found.centre, found.radius, strict=True)):
+    for i, (x, r) in enumerate(zip(packing.centre, packing.radius, strict=True)):
         b.body(str(i), Sphere(float(r)), position=x)
     return b.build()
 
 
 def links(count: int = 10) -> World:
-    """Rods of 0.2 m that hinges join, held at one end and let go from level."""
+    """Return a horizontal chain of rods of 0.2 m with hinges, fixed at one end."""
     b = WorldBuilder()
     for k in range(count):
         b.body(f"rod {k}", Cuboid((0.2, 0.05, 0.05)), position=(0.1 + 0.2 * k, 0, 0))
@@ -119,50 +120,50 @@ def links(count: int = 10) -> World:
     return b.build()
 
 
-class ArrowByArrow(Auto):
-    """`auto`, with steps made one by one in Python."""
+class StepByStep(Auto):
+    """Solver `auto` with steps one by one in Python."""
 
     compiled_steps = False
 
 
 def resting(spheres: int, seed: int = 0, width: float | None = None) -> World:
-    """The same packing at rest between rough walls: spheres that lean on a periodic image are fixed.
+    """Return a packing at rest between rough walls: spheres in contact with a periodic image are fixed.
 
-    width: of the packing [m]; as wide as high unless given.
+    width: width of the packing [m]; its height by default.
     """
-    found = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2, width=width)
+    packing = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2, width=width)
     fixed = np.zeros(spheres, bool)
-    fixed[found.bodies[found.image.any(axis=1)]] = True
+    fixed[packing.bodies[packing.image.any(axis=1)]] = True
     b = WorldBuilder()
     b.material("default", mu=MU)
     b.body("floor", Plane(), fixed=True)
-    for i, (x, r) in enumerate(zip(found.centre, found.radius, strict=True)):
+    for i, (x, r) in enumerate(zip(packing.centre, packing.radius, strict=True)):
         b.body(str(i), Sphere(float(r)), position=x, fixed=bool(fixed[i]))
     return b.build()
 
 
 def shortest(steps: int, repeats: int, run: Callable[[], Any]) -> tuple[Timing, Any]:
-    """Time per step of the fastest run, and what the last one gave."""
+    """Return the time per step of the fastest run, and the result of the last one."""
     cpu = wall = np.inf
     for _ in range(repeats):
         begun, clock = time.process_time(), time.perf_counter()
-        given = run()
+        result = run()
         cpu = min(cpu, (time.process_time() - begun) / steps)
         wall = min(wall, (time.perf_counter() - clock) / steps)
-    return Timing(cpu, wall), given
+    return Timing(cpu, wall), result
 
 
 def ours(
     name: str, world: World, h: float, tolerance: float, settle: int, steps: int, repeats: int,
     solver: Any = "auto",
 ) -> tuple[Row, Trajectory]:  # fmt: skip
-    """Steps after `settle` others, and where they began."""
-    how: dict[str, Any] = {"tolerance": tolerance, "on_failure": "accept", "solver": solver}
-    begun = ss.simulate(world, until=settle * h, h=h, record=ALL, **how)
+    """Measure `steps` steps after `settle` others; return the row and the run of the first `settle` steps."""
+    options: dict[str, Any] = {"tolerance": tolerance, "on_failure": "accept", "solver": solver}
+    begun = ss.simulate(world, until=settle * h, h=h, record=ALL, **options)
     start = begun.checkpoint()
 
     def run() -> Trajectory:
-        return ss.simulate(world, until=(settle + steps) * h, start=start, record=ALL, **how)
+        return ss.simulate(world, until=(settle + steps) * h, start=start, record=ALL, **options)
 
     timing, after = shortest(steps, repeats, run)
     nc = int(np.diff(after.contacts.offset)[-1])
@@ -175,7 +176,7 @@ def ours(
 
 
 def mujoco_model(world: World, h: float, solver: mujoco.mjtSolver) -> Any:
-    """The world in MuJoCo: a free joint for each dynamic body."""
+    """Convert the world to a model of MuJoCo, with a free joint for each dynamic body."""
     spec = mujoco.MjSpec()
     spec.option.timestep, spec.option.gravity, spec.option.solver = h, world.gravity, solver
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
@@ -206,8 +207,8 @@ def mujoco_model(world: World, h: float, solver: mujoco.mjtSolver) -> Any:
 
 
 def mujoco_at(world: World, model: Any, state: State) -> Any:
-    """Its data at a state of ours: it too has spins in the frames of the bodies."""
-    data = mujoco.MjData(model)
+    """Return data of MuJoCo at a state of ours."""
+    data = mujoco.MjData(model)  # its angular velocities are in the frames of the bodies, as ours
     moves = world.kind == BodyKind.DYNAMIC
     data.qpos[:] = state.q.reshape(-1, 7)[moves].reshape(-1)
     data.qvel[:] = state.v.reshape(-1, 6)[moves].reshape(-1)
@@ -215,9 +216,9 @@ def mujoco_at(world: World, model: Any, state: State) -> Any:
 
 
 def judged(world: World, model: Any, data: Any) -> Residuals:
-    """What the judge says of its forces at this state as impulses of a step, for the exact law.
+    """Judge MuJoCo's forces at this state, as impulses of a step, by the exact law.
 
-    Its frames have n from geom 1 to geom 2, and the force is on geom 2: the first body in our order.
+    MuJoCo's frames have n from geom 1 to geom 2, and its force is on geom 2: the first body in our order.
     """
     mujoco.mj_forward(model, data)
     h, count, bodies = model.opt.timestep, data.ncon, Bodies(world)
@@ -228,7 +229,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     contact = data.contact
     body = (model.geom_bodyid[contact.geom].astype(np.int64) - 1)[:, ::-1].copy()
     law = np.tile([MU, 0.0, 0.0, 0.0], (count, 1))
-    found = Contacts(
+    contacts = Contacts(
         np.arange(count), body, body, contact.pos.copy(), contact.frame.reshape(-1, 3, 3).copy(),
         np.full(count, -1.0), law,
     )  # fmt: skip
@@ -237,7 +238,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
     none = LastContacts(*NOTHING)
     free = FreeMotion(q, v, q, v, v, NO_FORCES)
-    active = assemble(found, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False, False)
+    active = assemble(contacts, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False, False)
     H = ContactBlocks.unchecked(active.rows_of_M, active.rows, active.K.offset)
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
     problem = GlobalProblem.unchecked(bodies.M, f.reshape(-1), H, active.u_bias, ProductSet(*active.K))
@@ -247,7 +248,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
 def theirs(
     name: str, world: World, h: float, solver: str, state: State, settle: int, steps: int, repeats: int
 ) -> Row:
-    """MuJoCo's steps from the same state, after `settle` others that take its contacts to their own depth."""
+    """Measure MuJoCo's steps from the same state, after `settle` steps in which its contacts settle."""
     model = mujoco_model(world, h, getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}"))
     data = mujoco_at(world, model, state)
     mujoco.mj_step(model, data, settle)
@@ -262,35 +263,46 @@ def theirs(
         return niter
 
     timing, niter = shortest(steps, repeats, run)
-    word = judged(world, model, data)
-    return Row(name, f"MuJoCo {solver}", data.ncon, timing, niter / steps, word.natural, word.natural_scaled)
+    residuals = judged(world, model, data)
+    return Row(
+        name,
+        f"MuJoCo {solver}",
+        data.ncon,
+        timing,
+        niter / steps,
+        residuals.natural,
+        residuals.natural_scaled,
+    )
 
 
 def packing(spheres: int, steps: int, h: float, tolerance: float) -> Row:
-    """So many spheres from their first step on, by sweeps alone; per contact and sweep, and memory."""
+    """Measure the first steps of a packing; the note gives time per contact and sweep, and memory."""
     world = resting(spheres)
     sweeps = registry.make("auto", tolerance=tolerance)
     row, _ = ours(f"packing of {spheres}", world, h, tolerance, 1, steps, 1, sweeps)
     each = row.timing.cpu / (max(row.iterations, 1.0) * row.contacts)
     memory = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    note = f"{1e9 * each:.0f} ns per contact and sweep, {memory / 2**20:.0f} MB at most so far"
+    note = f"{1e9 * each:.0f} ns per contact and sweep, peak memory {memory / 2**20:.0f} MB"
     return row._replace(note=f"{row.note} {note}")
 
 
 def detection(spheres: int, repeats: int = 30) -> None:
-    """Print the time of one search of a packing."""
+    """Print the time of one contact detection of a packing."""
     world = pile(spheres)
     detector, q = Detector(world), world.start.q.copy()
-    found = detector.find(q, 1e-6)
+    contacts = detector.find(q, 1e-6)
     timing, _ = shortest(1, repeats, lambda: detector.find(q, 1e-6))
-    print(f"detection of {spheres} spheres: {len(found)} contacts, {1e3 * timing.cpu:.2f} ms cpu a search")
+    print(f"detection of {spheres} spheres: {len(contacts)} contacts, {1e3 * timing.cpu:.2f} ms cpu a search")
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small scenes and few steps")
     parser.add_argument(
-        "--scenes", default="box,stack,pile,collapse,packing,detection,joints", help="which, with commas"
+        "--scenes",
+        default="box,stack,pile,collapse,packing,detection,joints",
+        help="scenes, separated by commas",
     )
     arguments = parser.parse_args()
     quick, scenes = arguments.quick, arguments.scenes.split(",")
@@ -325,16 +337,16 @@ def main() -> None:
         for spheres in (200, 2000) if quick else (10_000, 100_000):
             packing(spheres, 20, 1e-3, 1e-3).show()
     if "joints" in scenes:
-        steps, made = 200 if quick else 1000, {"chain of 10 links": (links(), 1e-3)}
+        steps, worlds = 200 if quick else 1000, {"chain of 10 links": (links(), 1e-3)}
         for name in ("crank-stops", "four-bar", "chain"):
             scene = built_in.make(name)
-            made[name] = scene.system, scene.h
-        for name, (world, h) in made.items():
+            worlds[name] = scene.system, scene.h
+        for name, (world, h) in worlds.items():
             together, _ = ours(name, world, h, 1e-8, 50, steps, 3)
-            alone, _ = ours(name, world, h, 1e-8, 50, steps, 1, ArrowByArrow(tolerance=1e-8))
+            alone, _ = ours(name, world, h, 1e-8, 50, steps, 1, StepByStep(tolerance=1e-8))
             ratio = f"{alone.timing.cpu / together.timing.cpu:.1f} times as long"
             together.show()
-            alone._replace(engine="arrow by arrow", note=ratio).show()
+            alone._replace(engine="step by step", note=ratio).show()
     if "detection" in scenes:
         detection(1000 if quick else 10_000)
 

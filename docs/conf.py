@@ -1,4 +1,4 @@
-"""How Sphinx builds the docs: `make docs`. Nothing is fetched, neither now nor when the pages are read."""
+"""Configuration of Sphinx (`make docs`). Neither the build nor the pages access the network."""
 
 import sys
 from pathlib import Path
@@ -14,16 +14,16 @@ release = version = __version__
 
 extensions = ["myst_nb", "reference_pages", "gallery_pages", "formulas"]
 exclude_patterns = ["_build"]
-nb_execution_mode = "off"  # outputs are those in the notebooks, which a test executes
+nb_execution_mode = "off"  # use the outputs in the notebooks, which a test checks
 nitpicky = True
 language = "en"
 
-# Headings are link targets as on a git host; `(11.71)` and `x'` are mathematics, not quotations.
+# Anchors of headings as on git hosts; no typographic quotes, as `x'` is mathematics.
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 smartquotes = False
-highlight_language = "text"  # blocks that name no language are commands and formulas
+highlight_language = "text"  # blocks without a language are commands and formulas
 
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 72

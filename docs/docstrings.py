@@ -1,8 +1,8 @@
-"""Docstrings of the house as reStructuredText.
+"""Conversion of the docstrings of stickslip to reStructuredText.
 
-They are plain text: paragraphs, single backticks for names, code, and tables of arguments with a name, two
-spaces or more, and what it is. Whatever else looks like markup (`K*`, `|u_T|`, `u_`) is meant as
-it stands.
+The docstrings are plain text: paragraphs, names between single backticks, code, and tables of arguments (a
+name, at least two spaces, and its meaning). Other characters that look like markup (`K*`, `|u_T|`, `u_`) are
+literal.
 """
 
 import ast
@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 INDENT = "    "
-"""What one level of reStructuredText is indented by here."""
+"""Indentation of one level of the reStructuredText."""
 
 Link = Callable[[str], str | None]
-"""The target of a name between backticks, None where it is only code."""
+"""Function that returns the link target of a name between backticks, or None if it is only code."""
 
 _ROW = re.compile(r"(\w[\w.,* ]*?) {2,}(?=\S)")
 _SPAN = re.compile(r"(`+)(.+?)\1(?!`)", re.DOTALL)
@@ -23,24 +23,24 @@ _SPECIAL = re.compile(r"([\\*|_`])")
 
 
 def no_link(name: str) -> None:
-    """Nothing is linked."""
+    """Return no target: a `Link` that links nothing."""
 
 
 def markup(text: str, link: Link = no_link) -> str:
-    """`text` on one line, its names between backticks as code or links, everything else as it stands."""
+    """Convert text to one line: names between backticks become code or links, the rest is literal."""
     text = " ".join(text.split())
-    parts, at = [], 0
+    parts, end = [], 0
     for span in _SPAN.finditer(text):
-        parts.append(_prose(text[at : span.start()], link))
+        parts.append(_prose(text[end : span.start()], link))
         target = link(span[2])
-        shown = f"``{span[2]}``" if target is None else f":py:obj:`{span[2]} <{target}>`"
-        parts.append(_apart(text, span.start(), -1) + shown + _apart(text, span.end(), 0))
-        at = span.end()
-    return _LIST.sub(r"\\\g<0>", "".join(parts) + _prose(text[at:], link))
+        name = f"``{span[2]}``" if target is None else f":py:obj:`{span[2]} <{target}>`"
+        parts.append(_separator(text, span.start(), -1) + name + _separator(text, span.end(), 0))
+        end = span.end()
+    return _LIST.sub(r"\\\g<0>", "".join(parts) + _prose(text[end:], link))
 
 
 def rst(docstring: str, link: Link = no_link) -> list[str]:
-    """The lines of a docstring (dedented, as `inspect.getdoc` gives it), blocks with a blank line between."""
+    """Convert a docstring (dedented, from `inspect.getdoc`) to lines, with a blank line after each block."""
     lines: list[str] = []
     for block in _blocks(docstring):
         lines += [*_block(block, link), ""]
@@ -48,12 +48,12 @@ def rst(docstring: str, link: Link = no_link) -> list[str]:
 
 
 def indented(lines: list[str], levels: int = 1) -> list[str]:
-    """These lines, further in."""
+    """Indent lines by some levels."""
     return [INDENT * levels + line if line else line for line in lines]
 
 
 def list_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], widths: tuple[int, ...]) -> list[str]:
-    """A table of cells that are markup already."""
+    """Make a table; heads and rows contain reStructuredText, widths are relative."""
     lines = [".. list-table::", f"{INDENT}:header-rows: 1", f"{INDENT}:widths: {' '.join(map(str, widths))}"]
     lines += [f"{INDENT}:class: options", ""]
     for row in (heads, *rows):
@@ -63,7 +63,7 @@ def list_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], widths: 
 
 
 def _blocks(docstring: str) -> Iterator[list[str]]:
-    """The paragraphs; code with blank lines in it is one."""
+    """Yield the paragraphs; code with blank lines is one paragraph."""
     block: list[str] = []
     gap = False
     for line in docstring.splitlines():
@@ -83,6 +83,7 @@ def _blocks(docstring: str) -> Iterator[list[str]]:
 
 
 def _block(block: list[str], link: Link) -> list[str]:
+    """Convert one paragraph: code, a table, a list or prose."""
     if _is_code(block):
         return [".. code-block:: python", "", *indented(_dedented(block))]
     if _ROW.match(block[0]):
@@ -94,7 +95,7 @@ def _block(block: list[str], link: Link) -> list[str]:
 
 
 def _table(block: list[str], link: Link) -> list[str]:
-    """A table of arguments as a list of definitions."""
+    """Convert a table of arguments to a definition list."""
     lines: list[str] = []
     text: list[str] = []
     for line in [*block, ""]:
@@ -109,7 +110,7 @@ def _table(block: list[str], link: Link) -> list[str]:
 
 
 def _is_code(block: list[str]) -> bool:
-    """Whether a block is indented, or is Python that does something: prose does not parse."""
+    """Whether a block is indented, or is Python code with a call (prose is not valid Python)."""
     if all(line.startswith("  ") for line in block if line):
         return True
     try:
@@ -125,7 +126,7 @@ def _dedented(block: list[str]) -> list[str]:
 
 
 def _prose(text: str, link: Link) -> str:
-    """Text between code: compound names such as ModelError are links without backticks, too."""
+    """Convert text between code; compound names such as ModelError become links without backticks."""
     pieces = _COMPOUND.split(text)
     for k, piece in enumerate(pieces):
         target = link(piece) if k % 2 else None
@@ -133,7 +134,7 @@ def _prose(text: str, link: Link) -> str:
     return "".join(pieces)
 
 
-def _apart(text: str, at: int, side: int) -> str:
-    """What ends or begins inline markup beside a character that would keep it going."""
-    beside = text[at + side : at + side + 1] if at + side >= 0 else ""
-    return "\\ " if beside.strip() else ""
+def _separator(text: str, position: int, side: int) -> str:
+    """Escaped space that separates inline markup from an adjacent character; empty beside blanks."""
+    adjacent = text[position + side : position + side + 1] if position + side >= 0 else ""
+    return "\\ " if adjacent.strip() else ""

@@ -1,6 +1,6 @@
-"""Formulas of the docs as MathML, which browsers typeset by themselves: no script, no font and no network.
+"""Sphinx extension that writes formulas as MathML, which browsers render without scripts or web fonts.
 
-TeX between dollar signs is converted by docutils when the docs are built.
+Docutils converts TeX between dollar signs when the docs are built.
 """
 
 from typing import Any
@@ -13,10 +13,11 @@ from sphinx.errors import ExtensionError
 
 
 def _mathml(node: nodes.Element, *, block: bool) -> str:
+    """Convert the TeX of a node to MathML; raise an ExtensionError if it is invalid."""
     tex = node.astext()
     try:
         return str(tex2mathml(tex, as_block=block))
-    except (MathError, AttributeError) as error:  # the latter where braces do not match
+    except (MathError, AttributeError) as error:  # AttributeError: braces do not match
         raise ExtensionError(f"{node.source}: the formula {tex!r} is not understood: {error}") from error
 
 
@@ -31,6 +32,6 @@ def _block(self: Any, node: nodes.Element) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the renderer of formulas; called by Sphinx."""
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

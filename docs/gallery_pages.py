@@ -1,10 +1,10 @@
-"""The gallery: stills of built-in scenes, and pages that play them in the browser.
+"""The gallery: still pictures of built-in scenes, and animated pages of them.
 
     python docs/gallery_pages.py        draws the stills of docs/pictures/gallery again
 
-As a Sphinx extension it writes a page that plays for every scene of the gallery when the site is built, into
-the folder `gallery` of the site, and offers the directive `play SCENE`, a link to that page. The option
-`gallery_scenes` bounds how many scenes get one.
+As a Sphinx extension it writes an animated page for every scene of the gallery into the folder `gallery` of
+the site, and defines the directive `play SCENE`, a link to that page. The option `gallery_scenes` limits the
+number of these pages.
 """
 
 import sys
@@ -24,7 +24,7 @@ from stickslip.view import draw_world, export_html
 HERE = Path(__file__).resolve().parent
 STILLS = HERE / "pictures" / "gallery"
 FRAMES = 90
-"""Records of a page that plays."""
+"""Number of records of an animated page."""
 GALLERY: dict[str, tuple[dict[str, Any], float, dict[str, Any]]] = {
     "four-bar": ({}, 0.4, {}),
     "quadruped": ({"gait": "trot"}, 1.0, {"forces": True}),
@@ -37,12 +37,12 @@ GALLERY: dict[str, tuple[dict[str, Any], float, dict[str, Any]]] = {
     "drum": ({"bodies": 150, "until": 2.0}, 1.0, {"azimuth": -80.0}),
     "rockfall": ({}, 0.5, {}),
 }
-"""Scenes of the gallery: their parameters, the part of the run after which the still is drawn, and its
-options."""
+"""Scenes of the gallery: their parameters, the time of the still as a fraction of the run, and the options of
+the still."""
 
 
 def recorded(name: str) -> Any:
-    """A run of a scene of the gallery."""
+    """Simulate a scene of the gallery."""
     scene = scenes.make(name, **GALLERY[name][0])
     keep = max(1, round(scene.until / scene.h / (2 * FRAMES)))
     scheme = registry.make(scene.scheme, **scene.options)
@@ -59,12 +59,12 @@ def draw_stills() -> None:
 
 
 class Play(SphinxDirective):
-    """A link to the page that plays a scene, where the site has one."""
+    """Directive for a link to the animated page of a scene, if the site has one."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The link, as a paragraph."""
+        """Return a paragraph with the link."""
         name = self.arguments[0]
         if name not in GALLERY:
             raise self.error(f"play: {name} is not in GALLERY of gallery_pages.py")
@@ -76,12 +76,12 @@ class Play(SphinxDirective):
 
 
 def played(count: int) -> list[str]:
-    """The scenes that get a page that plays."""
+    """Names of the first `count` scenes, which get an animated page."""
     return list(GALLERY)[:count]
 
 
 def write_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages that play, once the site is built."""
+    """Write the animated pages after the site is built."""
     if error is not None or app.builder.name != "html":
         return
     folder = Path(app.outdir, "gallery")

@@ -1,7 +1,7 @@
-"""Checks that links lead somewhere: `python docs/links.py SITE`, after the site was built.
+"""Check the links of the built site and of the Markdown files: `python docs/links.py SITE`.
 
-Links inside the site and anchors in it, and links from Markdown files of the repository to files, folders,
-pictures and headings. Addresses elsewhere are not fetched, only looked at: https, a host, no blanks.
+Links and anchors within the site must exist, and links of Markdown files to files, folders, pictures and
+headings of the repository. External addresses are not fetched; they must have https, a host and no blanks.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
-"""The repository."""
+"""Folder of the repository."""
 
 _CODE = re.compile(r"^(`{3,}).*?^\1$|^( {4,}).*?$|(`+).+?\3", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(
@@ -31,7 +31,7 @@ class _Page(HTMLParser):
         self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what can be linked to, and what links."""
+        """Add the anchors and the links of a tag."""
         for key, value in attrs:
             if key in ("id", "name") and value:
                 self.anchors.add(value)
@@ -40,40 +40,44 @@ class _Page(HTMLParser):
 
 
 def broken_in_site(site: Path) -> list[str]:
-    """What is wrong with the links of a built site, a sentence each."""
+    """Return one sentence for each broken link of a built site."""
     pages = sorted(site.rglob("*.html"))
     if not pages:
         return [f"{site} holds no pages; was it built?"]
-    return [f"{page.relative_to(site)}: {said}" for page in pages for said in _wrong_on_page(page)]
+    return [f"{page.relative_to(site)}: {fault}" for page in pages for fault in _faults_of_page(page)]
 
 
 def broken_in_markdown(paths: list[Path]) -> list[str]:
-    """What is wrong with the links of Markdown files, a sentence each."""
-    return [f"{path.relative_to(ROOT)}: {said}" for path in paths for said in _wrong_in_text(path)]
+    """Return one sentence for each broken link of Markdown files."""
+    return [f"{path.relative_to(ROOT)}: {fault}" for path in paths for fault in _faults_of_text(path)]
 
 
 def markdown_files() -> list[Path]:
-    """The Markdown files of the repository that people read."""
+    """Return the Markdown files of the repository and of its docs."""
     return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def _wrong_on_page(path: Path) -> Iterator[str]:
+def _faults_of_page(path: Path) -> Iterator[str]:
     for link in sorted(set(_parsed(path).links)):
-        yield from _wrong_link(path, link, ".html", lambda target: _parsed(target).anchors)
+        yield from _faults_of_link(path, link, ".html", lambda target: _parsed(target).anchors)
 
 
-def _wrong_in_text(path: Path) -> Iterator[str]:
-    for found in _LINK.finditer(_CODE.sub("", path.read_text(encoding="utf-8"))):
-        yield from _wrong_link(path, found[1] or found[2] or found[3], ".md", _headings, within=ROOT)
+def _faults_of_text(path: Path) -> Iterator[str]:
+    for match in _LINK.finditer(_CODE.sub("", path.read_text(encoding="utf-8"))):
+        yield from _faults_of_link(path, match[1] or match[2] or match[3], ".md", _headings, within=ROOT)
 
 
-def _wrong_link(
+def _faults_of_link(
     path: Path, link: str, pages: str, anchors: Callable[[Path], Container[str]], within: Path | None = None
 ) -> Iterator[str]:
-    """What is wrong with a link of the file at `path`; files that end in `pages` have anchors."""
+    """Yield the faults of a link of the file at `path`.
+
+    pages: suffix of files with anchors. anchors: returns the anchors of such a file. within: folder that
+    links must not leave.
+    """
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
-        yield from _wrong_elsewhere(link)
+        yield from _faults_of_address(link)
         return
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if not target.exists():
@@ -84,7 +88,8 @@ def _wrong_link(
         yield f"{link}: the page has no such anchor"
 
 
-def _wrong_elsewhere(link: str) -> Iterator[str]:
+def _faults_of_address(link: str) -> Iterator[str]:
+    """Yield the faults of an external address, which is not fetched."""
     if link.startswith(("data:", "mailto:")):
         return
     parts = urlsplit(link)
@@ -101,20 +106,20 @@ def _parsed(path: Path) -> _Page:
 
 @cache
 def _headings(path: Path) -> set[str]:
-    """The anchors that git hosts and MyST make of headings."""
+    """Return the anchors that git hosts and MyST derive from headings."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(text)}
 
 
 def main() -> int:
-    """Check the site of the first argument and all Markdown files; 1 where something is broken."""
-    wrong = broken_in_markdown(markdown_files())
-    wrong += [said for site in sys.argv[1:] for said in broken_in_site(Path(site).resolve())]
-    for said in wrong:
-        print(said, file=sys.stderr)
-    if not wrong:
-        print("links: all lead somewhere inside the repository; addresses elsewhere were not fetched")
-    return 1 if wrong else 0
+    """Check all Markdown files and the sites of the command line; return 1 if there are broken links."""
+    faults = broken_in_markdown(markdown_files())
+    faults += [fault for site in sys.argv[1:] for fault in broken_in_site(Path(site).resolve())]
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if not faults:
+        print("links: all targets inside the repository exist; external addresses were not fetched")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

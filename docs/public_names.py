@@ -1,6 +1,6 @@
-"""What the reference says of a public name: signature, fields, members, from the source and its docstrings.
+"""Entries of the reference for public names: signature, fields and members, from the source code.
 
-Types are shown as the source spells them (`Array`, `ContactProblem | None`), defaults by their values.
+Types are shown as written in the source (`Array`, `ContactProblem | None`), and defaults by their values.
 """
 
 import ast
@@ -19,10 +19,10 @@ from stickslip.options import Options, allowed
 
 HOUSE = "stickslip"
 SIMPLE = (bool, int, float, str, tuple, type(None))
-"""Defaults that are shown by their value; others as the source spells them."""
+"""Types of defaults that are shown by value; others are shown as written in the source."""
 
 NOT_BESIDE = ":no-contents-entry:"
-"""Members do not stand in the contents beside a page, where classes and functions do."""
+"""Option that excludes members from the table of contents of a page."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Member:
     """A field, property or method of a class, in the order of the source."""
 
     name: str
-    """As it is called."""
+    """Name of the member."""
     directive: str
     """Directive of Sphinx's Python domain."""
     signature: str
-    """Arguments and result, empty for what is not called."""
+    """Arguments and result; empty for fields and properties."""
     options: tuple[str, ...]
     """Options of the directive."""
     doc: str
@@ -42,7 +42,7 @@ class Member:
 
 
 def described(name: str, value: Any, home: ModuleType, link: Link) -> list[str]:
-    """The directive of one public name of a module, with all that is in it."""
+    """Return the directive of one public name of a module, with its members."""
     if isinstance(value, type):
         return _class(name, value, link)
     if inspect.isfunction(value):
@@ -53,7 +53,7 @@ def described(name: str, value: Any, home: ModuleType, link: Link) -> list[str]:
 
 
 def first_line(value: Any, home: ModuleType, name: str) -> str:
-    """The first sentence of a docstring."""
+    """Return the first sentence of the docstring of a public name."""
     called = isinstance(value, type) or inspect.isfunction(value)
     doc = (inspect.getdoc(value) or "") if called else assigned(home, name)
     paragraph = " ".join(doc.partition("\n\n")[0].split())
@@ -61,24 +61,27 @@ def first_line(value: Any, home: ModuleType, name: str) -> str:
 
 
 def signature(function: Any, node: ast.FunctionDef, *, bound: bool = False) -> str:
-    """Arguments and result as the source spells them, defaults by value; `bound` leaves the first one out."""
-    given, known = node.args, inspect.signature(function)
-    places = [*given.posonlyargs, *given.args]
-    named = [*places, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    """Return arguments and result with types as in the source and defaults by value.
+
+    bound: omit the first argument (`self` or `cls`).
+    """
+    spec, runtime = node.args, inspect.signature(function)
+    positional = [*spec.posonlyargs, *spec.args]
+    every = [*positional, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
     pairs = zip(
-        [*reversed(places), *given.kwonlyargs],
-        [*_padded(given.defaults, places), *given.kw_defaults],
+        [*reversed(positional), *spec.kwonlyargs],
+        [*_padded(spec.defaults, positional), *spec.kw_defaults],
         strict=True,
     )
-    types = {one.arg: _type(one.annotation) for one in named}
-    defaults = {one.arg: ast.unparse(default) for one, default in pairs if default is not None}
-    arguments = list(known.parameters.values())[bound:]
+    types = {argument.arg: _type(argument.annotation) for argument in every}
+    defaults = {argument.arg: ast.unparse(default) for argument, default in pairs if default is not None}
+    arguments = list(runtime.parameters.values())[bound:]
     result = _type(node.returns) if node.name != "__init__" else ""
-    return _spelled(arguments, types, defaults, result)
+    return _format_signature(arguments, types, defaults, result)
 
 
 def options_table(specs: tuple[Any, ...]) -> list[str]:
-    """Options with default, unit, range and meaning."""
+    """Return the table of options with default, unit, range and meaning."""
     if not specs:
         return ["It has no options.", ""]
     rows = [
@@ -90,7 +93,7 @@ def options_table(specs: tuple[Any, ...]) -> list[str]:
 
 
 def assigned(home: ModuleType, name: str) -> str:
-    """The docstring below an assignment in a module."""
+    """Return the docstring below an assignment in a module."""
     for body, docs in _strings_below(_module(home.__name__).body):
         if name in _targets(body):
             return docs
@@ -98,12 +101,13 @@ def assigned(home: ModuleType, name: str) -> str:
 
 
 def _class(name: str, cls: type, link: Link) -> list[str]:
+    """Return the directive of a class with its base classes, options and members."""
     directive = "py:exception" if issubclass(cls, BaseException) else "py:class"
     lines = [f".. {directive}:: {name}{_constructor(cls)}", ""]
     body = rst(inspect.getdoc(cls) or "", link)
     parents = [base.__name__ for base in cls.__bases__ if link(base.__name__)]
     if parents:
-        body += ["Is a " + markup(", ".join(f"`{each}`" for each in parents), link) + ".", ""]
+        body += ["Base: " + markup(", ".join(f"`{each}`" for each in parents), link) + ".", ""]
     if issubclass(cls, Options):
         body += options_table(fields(cls))
     for member in members(cls, link):
@@ -113,7 +117,7 @@ def _class(name: str, cls: type, link: Link) -> list[str]:
 
 
 def members(cls: type, link: Link) -> Iterator[Member]:
-    """What is documented of a class: its own, and what it has from bases that are not public themselves."""
+    """Yield the documented members of a class, and those it inherits from bases that are not public."""
     seen: set[str] = set()
     options = {spec.name for spec in fields(cls)} if issubclass(cls, Options) else set()
     for base in cls.__mro__:
@@ -126,13 +130,13 @@ def members(cls: type, link: Link) -> Iterator[Member]:
 
 
 def _members(base: type, cls: type) -> Iterator[Member]:
-    """What the body of one class defines: fields and methods, and attributes that `__init__` documents."""
+    """Yield the members defined by the body of one class, and the attributes documented in `__init__`."""
     for node, doc in _strings_below(_node(base).body):
         if isinstance(node, ast.FunctionDef):
             yield _method(node, cls)
         for name in _targets(node):
             yield _attribute(name, node, doc or _sentence(cls, name))
-    for node, doc in _strings_below(own.body if (own := _init(base)) else []):
+    for node, doc in _strings_below(init.body if (init := _init(base)) else []):
         for target in _assigned_to(node):
             if isinstance(target, ast.Attribute):
                 yield _attribute(target.attr, node, doc)
@@ -144,7 +148,7 @@ def _attribute(name: str, node: ast.stmt, doc: str) -> Member:
 
 
 def _sentence(cls: type, name: str) -> str:
-    """The value of a member of an enumeration, where that is what users read."""
+    """Return the value of an enumeration member as its docstring, if it is text."""
     value = cls[name].value if issubclass(cls, Enum) and name in cls.__members__ else None
     return f"{value}." if isinstance(value, str) else ""
 
@@ -163,12 +167,12 @@ def _method(node: ast.FunctionDef, cls: type) -> Member:
 
 
 def _constructor(cls: type) -> str:
-    """Arguments that make an object: fields of a dataclass, or those of `__init__`; nothing for enums."""
+    """Return the signature of the constructor, from `__init__` or dataclass fields; empty for enums."""
     if issubclass(cls, Enum) or getattr(cls, "_is_protocol", False):
         return ""
-    written = next((base for base in cls.__mro__ if "__init__" in vars(base)), object)
-    if written.__module__.startswith(HOUSE) and (own := _init(written)) is not None:
-        return signature(written.__init__, own, bound=True)  # type: ignore[misc]
+    owner = next((base for base in cls.__mro__ if "__init__" in vars(base)), object)
+    if owner.__module__.startswith(HOUSE) and (init := _init(owner)) is not None:
+        return signature(owner.__init__, init, bound=True)  # type: ignore[misc]
     if not is_dataclass(cls):
         return ""
     types = {
@@ -179,28 +183,28 @@ def _constructor(cls: type) -> str:
         if isinstance(node, ast.AnnAssign)
         for name in _targets(node)
     }
-    return _spelled(list(inspect.signature(cls).parameters.values()), types, {}, "")
+    return _format_signature(list(inspect.signature(cls).parameters.values()), types, {}, "")
 
 
-def _spelled(
+def _format_signature(
     arguments: list[inspect.Parameter], types: dict[str, str], defaults: dict[str, str], result: str
 ) -> str:
-    """A signature whose types are these texts; defaults that have no short value are, too, or dots."""
-    nothing = inspect.Parameter.empty
-    shown = [
-        one.replace(
-            annotation=_Text(types[one.name]) if types.get(one.name) else nothing,
-            default=_Text(_default(one.default, defaults.get(one.name, "...")))
-            if one.default is not nothing
-            else nothing,
+    """Format a signature with the given texts as types, result, and defaults without a short value."""
+    empty = inspect.Parameter.empty
+    parameters = [
+        argument.replace(
+            annotation=_Text(types[argument.name]) if types.get(argument.name) else empty,
+            default=_Text(_default(argument.default, defaults.get(argument.name, "...")))
+            if argument.default is not empty
+            else empty,
         )
-        for one in arguments
+        for argument in arguments
     ]
-    return str(inspect.Signature(shown, return_annotation=_Text(result) if result else nothing))
+    return str(inspect.Signature(parameters, return_annotation=_Text(result) if result else empty))
 
 
 class _Text:
-    """Something that is shown as it is, for `inspect` to put into a signature."""
+    """Text whose representation is the text itself, as `inspect` puts representations into signatures."""
 
     def __init__(self, text: str):
         self.text = text
@@ -209,20 +213,21 @@ class _Text:
         return self.text
 
 
-def _default(value: Any, spelled: str) -> str:
+def _default(value: Any, source: str) -> str:
+    """Return a default by value if its type is simple, otherwise as written in the source."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
-    return repr(value) if isinstance(value, SIMPLE) else spelled
+    return repr(value) if isinstance(value, SIMPLE) else source
 
 
-def _padded(defaults: list[ast.expr], places: list[ast.arg]) -> list[ast.expr | None]:
-    """Defaults of the last places, backwards, None for those that have none."""
-    return [*reversed(defaults), *[None] * (len(places) - len(defaults))]
+def _padded(defaults: list[ast.expr], positional: list[ast.arg]) -> list[ast.expr | None]:
+    """Return the defaults of positional arguments in reverse order, with None for those without."""
+    return [*reversed(defaults), *[None] * (len(positional) - len(defaults))]
 
 
 def _init(cls: type) -> ast.FunctionDef | None:
-    found = (n for n in _node(cls).body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
-    return next(found, None)
+    nodes = (n for n in _node(cls).body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    return next(nodes, None)
 
 
 def _value(value: Any) -> str:
@@ -230,7 +235,7 @@ def _value(value: Any) -> str:
 
 
 def _type(annotation: ast.expr | None) -> str:
-    """An annotation as it is spelt, without the quotes of names that come later."""
+    """Return an annotation as written in the source, without the quotes of forward references."""
     if annotation is None:
         return ""
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "InitVar":
@@ -251,7 +256,7 @@ def _assigned_to(node: ast.stmt) -> list[ast.expr]:
 
 
 def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
-    """Statements, each with the string that stands below it."""
+    """Yield each statement with the string literal below it, or an empty string."""
     for node, after in zip(body, [*body, None][1:], strict=True):
         string = after.value if isinstance(after, ast.Expr) else None
         text = string.value if isinstance(string, ast.Constant) and isinstance(string.value, str) else ""
@@ -259,7 +264,7 @@ def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def _function(value: Any) -> ast.FunctionDef:
-    """The definition of a function: the last of its name, which follows its overloads."""
+    """Return the definition of a function: the last of its name, after its overloads."""
     value = inspect.unwrap(value)
     body = _module(value.__module__).body
     return [node for node in body if isinstance(node, ast.FunctionDef) and node.name == value.__name__][-1]

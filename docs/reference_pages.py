@@ -1,13 +1,13 @@
-"""A Sphinx extension that writes the reference when the docs are built, from the code as it is.
+"""Sphinx extension that generates the reference from the code when the docs are built.
 
-Its directives, for the pages in docs/reference:
+It defines directives for the pages in docs/reference:
 
     public-names PAGE    every public name that belongs to the page, with signature, fields and members
     all-names            one line for every public name
     solver-options       every solver of the registry and its options
     scheme-options       every time scheme and its options
     scene-parameters     every scene and its parameters
-    command-line         what `stickslip ... --help` prints, of every command
+    command-line         the output of `stickslip ... --help` for every command
 """
 
 import io
@@ -34,7 +34,7 @@ from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
 
 DOORS = public_modules()
-"""Modules whose `__all__` is public. What several of them have is described under the first."""
+"""Modules whose `__all__` is public. A name of several modules is described under the first."""
 
 PAGE_OF = {
     "solve": "solving",
@@ -72,36 +72,40 @@ PAGE_OF = {
     "stickslip.sweeps": "sweeps",
     "stickslip.threads": "solving",
 }
-"""The page of a name, or of all names of a module and what is below it; the longest one counts."""
+"""Page of a name, or of all names of a module and its submodules; the longest match counts."""
 
 WIDTH = 88
-"""Columns of the help that is shown."""
+"""Width of the help texts [characters]."""
 
 
 @cache
 def public_names() -> dict[tuple[str, str], ModuleType]:
-    """Every public name, as (door, name), and the module where it is at home, in the order of the homes."""
-    found: dict[tuple[str, str], ModuleType] = {}
+    """Return the defining module of every public name, by public module (door) and name.
+
+    The order is that of the doors and of the defining modules.
+    """
+    homes: dict[tuple[str, str], ModuleType] = {}
     for door in DOORS:
         for name in import_module(door).__all__:
             home = home_of(door, name)
             if home != "stickslip" or name not in table("stickslip"):
-                found.setdefault((_first_door(door, name, home), name), import_module(home))
-    return dict(sorted(found.items(), key=lambda one: (DOORS.index(one[0][0]), one[1].__name__)))
+                homes.setdefault((_first_door(door, name, home), name), import_module(home))
+    return dict(sorted(homes.items(), key=lambda item: (DOORS.index(item[0][0]), item[1].__name__)))
 
 
 def home_of(door: str, name: str) -> str:
-    """The module where a public name is at home."""
+    """Return the module that defines a public name."""
     home = table(door).get(name, door)
     return home if home in (door, "stickslip") else home_of(home, name)
 
 
 def _first_door(door: str, name: str, home: str) -> str:
+    """Return `stickslip` if it exports the same object under this name, otherwise the door."""
     return "stickslip" if name in table("stickslip") and home_of("stickslip", name) == home else door
 
 
 def page_of(name: str, home: str) -> str:
-    """The page of the reference that a name stands on."""
+    """Return the page of the reference that describes a name."""
     if name in PAGE_OF:
         return PAGE_OF[name]
     parts = home.split(".")
@@ -112,9 +116,9 @@ def page_of(name: str, home: str) -> str:
 
 
 def link(name: str, door: str = "stickslip") -> str | None:
-    """The target of a public name, or of a member of one (`World.pose`); None where it is neither.
+    """Return the link target of a public name or of its member (`World.pose`); None for other names.
 
-    A name is looked for in its own door and in `stickslip`, then, unless it is in lower case, in the others.
+    Names are searched in the given door and in `stickslip`; names with capitals also in the other doors.
     """
     head, _, member = name.partition(".")
     for each in (door, *DOORS):
@@ -129,26 +133,26 @@ def _has(value: Any, member: str) -> bool:
 
 
 class Written(SphinxDirective):
-    """A directive whose content is written by a function, as reStructuredText."""
+    """Base of directives whose content is generated as reStructuredText."""
 
     has_content: ClassVar[bool] = False
     optional_arguments = 1
 
     def lines(self) -> list[str]:
-        """What the directive stands for."""
+        """Return the lines of the content."""
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
-        """The content, parsed where the directive stands."""
-        self.env.note_reread()  # the code may have changed where the page has not
+        """Return the parsed content."""
+        self.env.note_reread()  # the code may have changed even if the page has not
         return self.parse_text_to_nodes("\n".join(self.lines()), allow_section_headings=True)
 
 
 class PublicNames(Written):
-    """All public names of one page."""
+    """Directive for all public names of one page."""
 
     def lines(self) -> list[str]:
-        """One description after the other, in the order of the doors' tables."""
+        """Return the descriptions in the order of `public_names`."""
         page, lines, last = self.arguments[0], [], ""
         for (door, name), home in public_names().items():
             if page_of(name, home.__name__) != page:
@@ -162,10 +166,10 @@ class PublicNames(Written):
 
 
 class AllNames(Written):
-    """One line for every public name."""
+    """Directive for the index, with one line for every public name."""
 
     def lines(self) -> list[str]:
-        """A table for every door."""
+        """Return a table for every public module."""
         lines: list[str] = []
         for door in DOORS:
             module = import_module(door)
@@ -180,20 +184,20 @@ class AllNames(Written):
 
 
 class SolverOptions(Written):
-    """Every solver of the solvers."""
+    """Directive for the options of all solvers."""
 
     def lines(self) -> list[str]:
-        """A section for every solver: what it is, what it accepts, its options."""
+        """Return a section for every solver with its summary, accepted sets and options."""
         lines: list[str] = []
         for name in solvers.names():
             entry = solvers.entry(name)
             kinds = [kind for kind in KINDS if kind in entry.accepts]
             accepted = "everything" if len(kinds) == len(KINDS) else ", ".join(kinds)
             law = "Coulomb's law" if entry.exact else entry.instead
-            said = [f"Accepts {accepted}.", f"Solves {law}."]
+            sentences = [f"Accepts {accepted}.", f"Solves {law}."]
             if entry.package in EXTRA_OF:
-                said.append(f"Needs an extra: ``{pip_command(entry.package)}``.")
-            lines += [*_heading(name), markup(entry.summary), "", " ".join(said), ""]
+                sentences.append(f"Needs an extra: ``{pip_command(entry.package)}``.")
+            lines += [*_heading(name), markup(entry.summary), "", " ".join(sentences), ""]
             home = import_module(entry.module)
             lines += [".. py:currentmodule:: stickslip.solvers", ""]
             lines += described(entry.cls, entry.load(), home, lambda each: link(each, "stickslip.solvers"))
@@ -201,28 +205,28 @@ class SolverOptions(Written):
 
 
 class SchemeOptions(Written):
-    """Every time scheme of the schemes."""
+    """Directive for the options of all time schemes."""
 
     def lines(self) -> list[str]:
-        """A section for every scheme: what it is, what it carries, its options."""
+        """Return a section for every scheme with its summary, its kind of models and its options."""
         lines: list[str] = []
         for name in schemes.names():
             entry = schemes.entry(name)
-            known = {schemes.BODIES: "worlds of bodies", schemes.ROBOTS: "robots"}
-            carried = known.get(entry.order, f"{entry.order}-order systems")
-            told = markup(
-                f"Carries {carried}. In Python: `{entry.cls}`.", lambda each: link(each, "stickslip.schemes")
+            models = {schemes.BODIES: "worlds of bodies", schemes.ROBOTS: "robots"}
+            model = models.get(entry.order, f"{entry.order}-order systems")
+            sentences = markup(
+                f"Simulates {model}. In Python: `{entry.cls}`.", lambda each: link(each, "stickslip.schemes")
             )
-            lines += [*_heading(name), markup(entry.summary), "", told, ""]
+            lines += [*_heading(name), markup(entry.summary), "", sentences, ""]
             lines += options_table(entry.options)
         return lines
 
 
 class SceneParameters(Written):
-    """Every scene that runs, and every scene that is a problem."""
+    """Directive for the parameters of all scenes."""
 
     def lines(self) -> list[str]:
-        """A section for every scene: what it is, its parameters."""
+        """Return a section for every scene with its description and parameters."""
         lines: list[str] = []
         for heading, kind in (("Scenes that run", scenes.RUN), ("Scenes that are problems", scenes.PROBLEM)):
             lines += _heading(heading, "=")
@@ -233,10 +237,10 @@ class SceneParameters(Written):
 
 
 class CommandLine(Written):
-    """The help of every command."""
+    """Directive for the help texts of all commands."""
 
     def lines(self) -> list[str]:
-        """A section for every command: its help, as a terminal shows it."""
+        """Return a section for every command with its help text."""
         app = build()
         lines: list[str] = []
         for words in ((), *_commands(app, ())):
@@ -246,6 +250,7 @@ class CommandLine(Written):
 
 
 def _commands(app: Any, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command and subcommand."""
     for name in app:
         if not name.startswith("-"):
             yield (*before, name)
@@ -261,7 +266,7 @@ def _help(app: Any, words: tuple[str, ...]) -> list[str]:
 
 
 def _scene(doc: str, parameters: dict[str, Any], meanings: dict[str, str]) -> list[str]:
-    """The first paragraph of a scene, its parameters, and what else is said of it."""
+    """Return the first paragraph of a scene's docstring, its parameters, and the other paragraphs."""
     paragraphs = [
         part for part in doc.split("\n\n") if part.partition(": ")[0].split(",")[0] not in parameters
     ]
@@ -284,14 +289,14 @@ def _heading(text: str, mark: str = "-") -> list[str]:
 
 
 def not_of_the_house(app: Sphinx, domain: Any, node: nodes.Element) -> bool | None:
-    """Types that are not public (`Array`, `Callable`) need no target; every other name does."""
+    """Suppress warnings about types that are not public (`Array`, `Callable`) and need no link target."""
     if domain is not None and domain.name == "py" and node.get("reftype") == "class":
         return None if link(str(node["reftarget"])) else True
     return None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """What Sphinx calls."""
+    """Register the directives; called by Sphinx."""
     kinds: dict[str, Callable[..., Any]] = {
         "public-names": PublicNames,
         "all-names": AllNames,

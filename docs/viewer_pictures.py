@@ -1,4 +1,4 @@
-"""The pictures of docs/view.md: the viewer in headless Chromium.
+"""Draw the pictures of docs/view.md, which show the viewer, with headless Chromium.
 
 python docs/viewer_pictures.py
 """
@@ -24,23 +24,23 @@ from stickslip import scenes  # noqa: E402
 from stickslip.view import export_html  # noqa: E402
 
 COLOURS = 220
-"""Colours of a picture."""
+"""Number of colours of a picture."""
 
 
 def arch(folder: Path) -> Path:
-    """A masonry arch."""
+    """Write the page of a masonry arch."""
     return export_html(recorded("arch"), folder / "arch.html", title="A masonry arch")
 
 
 def two(folder: Path) -> Path:
-    """A four-bar linkage with a coarser step beside it."""
+    """Write the page of two runs of a four-bar linkage with different steps."""
     scene = scenes.make("four-bar")
     runs = [ss.simulate(scene.system, until=1.0, h=h, record=k) for h, k in ((1e-3, 10), (1e-2, 1))]
     return export_html(runs[0], folder / "two.html", runs[1], names=("h = 1 ms", "h = 10 ms"))
 
 
 def ball(folder: Path) -> Path:
-    """A bouncing ball as equations."""
+    """Write the page of a bouncing ball, a system written as equations."""
     run = ss.simulate(scenes.make("bouncing-ball").system, until=3.0, h=1e-3, record=5)
     return export_html(run, folder / "ball.html", title="A bouncing ball")
 
@@ -55,21 +55,22 @@ PICTURES = {
     ),
     "viewer-equations": (ball, (1100, 620), False, 0.3, "0"),
 }  # fmt: skip
-"""Page, window [px], whether it is dark, the part of the run that is shown, and what is asked of it."""
+"""By name: page, window [px], dark style, instant as a fraction of the run, and script that prepares the
+page."""
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all pictures."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         chromium = Chromium(folder / "profile")
         try:
-            for stem, (make, window, dark, part, asked) in PICTURES.items():
+            for stem, (make, window, dark, part, script) in PICTURES.items():
                 with chromium.page(make(folder), *window) as page:
                     page.wait("!!window.stickslip")
                     page.js("document.documentElement.className = " + ("'dark'" if dark else "'light'"))
                     time = f"v.span[0] + {part} * (v.span[1] - v.span[0])"
-                    page.js(f"(v => {{ v.player.pause(); {asked}; v.seek({time}); }})(stickslip)")
+                    page.js(f"(v => {{ v.player.pause(); {script}; v.seek({time}); }})(stickslip)")
                     page.frames(3)
                     data = base64.b64decode(page.call("Page.captureScreenshot", format="png")["data"])
                 pixels = matplotlib.image.imread(io.BytesIO(data), format="png")[:, :, :3]

@@ -1,4 +1,4 @@
-"""All answers of small problems in 2D, mode by mode, to check solvers and closed forms by."""
+"""All solutions of small problems in 2D, mode by mode, as a reference for solvers and closed forms."""
 
 from itertools import product
 
@@ -10,15 +10,15 @@ from stickslip.problem.convert import reduce_to_contacts
 
 
 def modes_with_an_answer(problem):
-    """Every way in which a small problem in 2D can be solved: (modes, r), each found by a linear program.
+    """Return (modes, r) for every combination of modes that solves a small problem in 2D, by linear programs.
 
-    Contacts leave, stick, slip forwards or backwards; nonnegative blocks leave or stay. In one
-    combination of modes the law is linear, so that this finds all there is, or proves that nothing is.
+    Contacts leave, stick, slip forwards or backwards; nonnegative blocks leave or stay. For given modes the
+    law is linear, so the list is complete, and an empty list proves that there is no solution.
     """
     if isinstance(problem, GlobalProblem):
         problem = reduce_to_contacts(problem).problem
     W, q, K, n = problem.W.dense(), problem.u_free, problem.K, problem.size
-    eye, found = np.eye(n), []
+    eye, solutions = np.eye(n), []
     choices = ["leaves", "sticks", "slips +", "slips -"] if K.dimension == 2 else ["leaves", "sticks"]
     for modes in product(choices, repeat=len(K)):
         A_eq, b_eq, A_ub, b_ub = [], [], [], []
@@ -49,5 +49,5 @@ def modes_with_an_answer(problem):
                 b_ub.append(sign * q[T])
         result = linprog(np.zeros(n), A_ub, b_ub, A_eq, b_eq, bounds=(None, None), method="highs-ds")
         if result.status == 0:
-            found.append((modes, result.x))
-    return found
+            solutions.append((modes, result.x))
+    return solutions

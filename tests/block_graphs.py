@@ -48,12 +48,12 @@ def widths_of(n, kind):
 
 
 def positive_definite(n, edges, kind, seed=0):
-    """(pattern, values): random blocks off the diagonal, diagonals that dominate."""
+    """Return pattern and values of a positive definite matrix with random blocks and dominant diagonals."""
     rng = np.random.default_rng(seed)
     widths = widths_of(n, kind)
-    one = [*range(n), *(a for a, _ in edges)]
-    other = [*range(n), *(b for _, b in edges)]
-    pattern = block_pattern(widths, np.array(one, dtype=int), np.array(other, dtype=int))
+    rows = [*range(n), *(a for a, _ in edges)]
+    columns = [*range(n), *(b for _, b in edges)]
+    pattern = block_pattern(widths, np.array(rows, dtype=int), np.array(columns, dtype=int))
     values = rng.normal(size=pattern.source[-1])
     weight = np.zeros(pattern.size)
     for k in range(n, pattern.one.size):
@@ -67,7 +67,7 @@ def positive_definite(n, edges, kind, seed=0):
 
 
 def part(pattern, values, k):
-    """Block k as a view."""
+    """Return block k as a view."""
     shape = pattern.widths[pattern.one[k]], pattern.widths[pattern.other[k]]
     return values[pattern.source[k] : pattern.source[k + 1]].reshape(shape)
 
@@ -77,7 +77,7 @@ def rows_of(pattern, block):
 
 
 def dense(pattern, values):
-    """The whole matrix, entry by entry from the meaning of a pattern."""
+    """Return the dense matrix, assembled from the definition of a pattern."""
     A = np.zeros((pattern.size, pattern.size))
     for k, (i, j) in enumerate(zip(pattern.one, pattern.other, strict=True)):
         block = part(pattern, values, k)

@@ -1,4 +1,4 @@
-"""A world for functions of other frameworks, and what they are called with."""
+"""A world for the functions of other frameworks, and their arguments."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ MOREAU = ss.schemes.SemiExplicitMoreauJean(correction=False)
 
 
 def thrown(height=0.105, gravity=9.81, velocity=(1.5, 0.3, -0.8)):
-    """A ball that strikes the floor in its first steps, sliding."""
+    """Return a ball that strikes the floor and slides in its first steps."""
     builder = ss.WorldBuilder(gravity=(0, 0, -gravity))
     builder.body("floor", ss.Plane(), fixed=True)
     builder.body("ball", ss.Sphere(0.1), position=(0, 0, height), mass=0.7, velocity=velocity, spin=(2, 1, 3))
@@ -18,9 +18,9 @@ def thrown(height=0.105, gravity=9.81, velocity=(1.5, 0.3, -0.8)):
 
 
 def arguments(world, **inputs):
-    """q and v of the start, and inputs, as arrays."""
+    """Return q and v of the start, and the inputs, as arrays."""
     return [
         np.array(world.start.q),
         np.array(world.start.v),
-        *(np.array(one, float) for one in inputs.values()),
+        *(np.array(value, float) for value in inputs.values()),
     ]

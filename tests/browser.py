@@ -1,7 +1,7 @@
-"""Headless Chromium, driven over a pipe by its DevTools protocol; what a test sees is what a reader sees.
+"""Headless Chromium for tests of pages, controlled over a pipe by its DevTools protocol.
 
-The browser ends with the process that started it, because its pipe breaks. No name of a host is resolved but
-the loopback, so that nothing leaves the machine whatever a page asks for.
+The browser ends with the process that started it, because its pipe breaks. Only the loopback host is
+resolved, so that no request of a page leaves the machine.
 """
 
 import base64
@@ -42,9 +42,9 @@ for k, fd in enumerate(sys.argv[1:3]):
     os.close(int(fd))
 os.execv(sys.argv[3], sys.argv[3:])
 """
-"""Chromium reads from descriptor 3 and writes to 4, which are free in a new process only."""
+"""Script that starts Chromium with its pipes at descriptors 3 and 4, which are free only in a new process."""
 LONG = 60.0
-"""Seconds after which what has not happened will not happen; software WebGL on a busy machine is slow."""
+"""Time limit of waiting [s]; software WebGL on a busy machine is slow."""
 KEYS = {
     " ": ("Space", 32),
     "Enter": ("Enter", 13),
@@ -54,10 +54,10 @@ KEYS = {
 
 
 class Chromium:
-    """The browser: a process with its family, and the messages that go to it and come from it."""
+    """The browser: its process group, and the exchange of messages with it."""
 
     def __init__(self, profile: Path) -> None:
-        """Start it with a new profile, whose folder is made."""
+        """Start the browser with a new profile in the folder `profile`."""
         assert CHROMIUM is not None
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
@@ -76,7 +76,7 @@ class Chromium:
         self.call("Browser.getVersion")
 
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
-        """The browser's answer to one message; events that come meanwhile are kept."""
+        """Send a message and return the result; events that arrive before it are stored."""
         self._count += 1
         number = self._count
         message = {"id": number, "method": method, "params": params}
@@ -87,26 +87,26 @@ class Chromium:
             data = data[os.write(self._out, data) :]
         until = time.monotonic() + LONG
         while True:
-            for found in self._messages(until - time.monotonic()):
-                if found.get("id") == number:
-                    assert "error" not in found, f"{method}: {found['error']['message']}"
-                    return dict(found["result"])
+            for answer in self._messages(until - time.monotonic()):
+                if answer.get("id") == number:
+                    assert "error" not in answer, f"{method}: {answer['error']['message']}"
+                    return dict(answer["result"])
             assert time.monotonic() < until, f"Chromium did not answer {method} within {LONG:g} s"
 
     def _messages(self, seconds: float) -> list[dict[str, Any]]:
-        """Those that have come, at the latest after so many seconds; events go into `events` too."""
+        """Return received messages, after waiting at most `seconds`; events are also added to `events`."""
         if select.select([self._in], [], [], max(0.0, seconds))[0]:
             data = os.read(self._in, 1 << 20)
             assert data, "Chromium has ended"
             self._rest += data
-        *whole, self._rest = self._rest.split(b"\0")
-        found = [json.loads(each) for each in whole]
-        self.events += [each for each in found if "method" in each]
-        return found
+        *complete, self._rest = self._rest.split(b"\0")
+        messages = [json.loads(message) for message in complete]
+        self.events += [message for message in messages if "method" in message]
+        return messages
 
     @contextlib.contextmanager
     def page(self, url: str | Path, width: int = 900, height: int = 600) -> Iterator["Page"]:
-        """A new page at an address or of a file, loaded; closed at the end."""
+        """Context with a loaded page of an address or a file."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
@@ -122,7 +122,7 @@ class Chromium:
             self.call("Target.closeTarget", targetId=target)
 
     def close(self) -> None:
-        """End it with its whole family, which has a session of its own."""
+        """End the browser and its descendants, which are in its session."""
         for fd in (self._out, self._in):
             os.close(fd)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -134,30 +134,30 @@ class Chromium:
 
 
 class Page:
-    """A page that is open: looked at, asked, clicked."""
+    """An open page: evaluation of JavaScript, screenshots and input."""
 
     def __init__(self, browser: Chromium, session: str) -> None:
         self._browser, self._session = browser, session
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Any message of the protocol to this page."""
+        """Send any message of the protocol to this page; return the result."""
         return self._browser.call(method, self._session, **params)
 
     def js(self, expression: str) -> Any:
-        """The value of an expression, awaited if it is a promise, as JSON gives it."""
+        """Return the value of an expression as JSON data; promises are awaited."""
         options = {"returnByValue": True, "awaitPromise": True, "userGesture": True}
-        found = self.call("Runtime.evaluate", expression=expression, **options)
-        assert "exceptionDetails" not in found, f"{expression}: {found['exceptionDetails']}"
-        return found["result"].get("value")
+        answer = self.call("Runtime.evaluate", expression=expression, **options)
+        assert "exceptionDetails" not in answer, f"{expression}: {answer['exceptionDetails']}"
+        return answer["result"].get("value")
 
     def wait(self, condition: str, seconds: float = LONG) -> Any:
-        """The first value of an expression that is true; a failed test after so many seconds."""
+        """Wait until an expression is true and return its value; the test fails after `seconds`."""
         value = self.found(condition, seconds)
         assert value, f"not within {seconds:g} s: {condition}\n{self.faults()}"
         return value
 
     def found(self, condition: str, seconds: float) -> Any:
-        """The first value of an expression that is true; a false one after so many seconds."""
+        """Wait until an expression is true and return its value, or a false value after `seconds`."""
         until = time.monotonic() + seconds
         plain = f"(found => found instanceof Node ? true : found)({condition})"
         while not (value := self.js(plain)) and time.monotonic() < until:
@@ -165,22 +165,22 @@ class Page:
         return value
 
     def frames(self, count: int = 2) -> None:
-        """Let the page draw so many times."""
+        """Wait until the page has drawn `count` frames."""
         step = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         for _ in range(count):
             self.js(f"{step}.then(() => true)")
 
     def picture(self) -> np.ndarray:
-        """What is seen, as bytes of red, green and blue, shape (height, width, 3)."""
+        """Return a screenshot as bytes of red, green and blue, shape (height, width, 3)."""
         data = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
         pixels = matplotlib.image.imread(io.BytesIO(data), format="png")
         return np.round(255.0 * pixels[:, :, :3]).astype(np.uint8)
 
     def place(self, selector: str) -> tuple[float, float, float, float]:
-        """Left, top, width and height of the first element of a selector."""
+        """Return left, top, width and height of the first element of a selector [px]."""
         box = "(e => {const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height];})"
-        found = self.js(f"{box}(document.querySelector({json.dumps(selector)}))")
-        return (found[0], found[1], found[2], found[3])
+        left, top, width, height = self.js(f"{box}(document.querySelector({json.dumps(selector)}))")
+        return left, top, width, height
 
     def click(self, x: float, y: float) -> None:
         """Press and release at a point of the page."""
@@ -194,8 +194,8 @@ class Page:
             self._mouse("mouseMoved", *point, button="left", buttons=1)
         self._mouse("mouseReleased", *points[-1], button="left", clickCount=1)
 
-    def _mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+    def _mouse(self, kind: str, x: float, y: float, **options: Any) -> None:
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **options)
 
     def press(self, key: str) -> None:
         """Press and release a key of `KEYS`."""
@@ -206,33 +206,33 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyUp", **names)
 
     def write(self, selector: str, text: str) -> None:
-        """Put text in place of what an input has, as if typed."""
+        """Replace the text of an input element, as if typed."""
         self.js(
             f"(e => {{e.focus(); e.select(); return 1;}})(document.querySelector({json.dumps(selector)}))"
         )
         self.call("Input.insertText", text=text)
 
     def faults(self) -> list[str]:
-        """Errors on the console, uncaught exceptions, and what the browser itself complains of."""
-        found = []
+        """Return errors on the console, uncaught exceptions, and errors of the browser."""
+        errors = []
         for params in self._events("Runtime.exceptionThrown"):
             details = params["exceptionDetails"]
-            found.append(str(details.get("exception", {}).get("description", details["text"])))
+            errors.append(str(details.get("exception", {}).get("description", details["text"])))
         for params in self._events("Runtime.consoleAPICalled"):
             if params["type"] in ("error", "assert"):
-                found.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+                errors.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
         entries = [params["entry"] for params in self._events("Log.entryAdded")]
-        return found + [f"{e['text']} {e.get('url', '')}" for e in entries if e["level"] == "error"]
+        return errors + [f"{e['text']} {e.get('url', '')}" for e in entries if e["level"] == "error"]
 
     def requests(self) -> list[str]:
-        """Addresses that were asked for, but for those of data within the page."""
+        """Return the requested addresses, without data within the page."""
         urls = [params["request"]["url"] for params in self._events("Network.requestWillBeSent")]
         return [url for url in urls if not url.startswith(("data:", "blob:"))]
 
     def _events(self, method: str) -> list[dict[str, Any]]:
-        self.js("1")  # so that what came before it has arrived
-        mine = (e for e in self._browser.events if e.get("sessionId") == self._session)
-        return [e["params"] for e in mine if e["method"] == method]
+        self.js("1")  # receive all previous events
+        events = (e for e in self._browser.events if e.get("sessionId") == self._session)
+        return [e["params"] for e in events if e["method"] == method]
 
 
 @pytest.fixture(scope="module")

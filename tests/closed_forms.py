@@ -1,4 +1,4 @@
-"""Problems whose answer is known in closed form. Every registered solver is run on all of them."""
+"""Problems with solutions in closed form. Every registered solver is run on all of them."""
 
 from dataclasses import dataclass
 
@@ -22,15 +22,17 @@ G = 9.81
 
 @dataclass(frozen=True)
 class Known:
+    """A problem with its solution, as far as it is unique."""
+
     problem: ContactProblem | GlobalProblem | BoxProblem
     r: np.ndarray | None = None
     u: np.ndarray | None = None
     total: np.ndarray | None = None
-    """Sum of the impulses over the contacts, where they are not unique one by one."""
+    """Sum of the impulses over the contacts, if only this sum is unique."""
 
     @property
     def slides(self) -> bool:
-        """Whether the convex relaxation has another answer: mu |u_T| > 0 somewhere."""
+        """Whether the convex relaxation has another solution: mu |u_T| > 0 at a contact."""
         K = getattr(self.problem, "K", None)
         return K is not None and not np.array_equal(K.shifted(self.u), self.u)
 
@@ -55,7 +57,7 @@ def leaving():
 
 
 def anisotropic_slip():
-    """W_T = diag(1, 4), no coupling: u_T = -kappa r_T, with kappa = 1 chosen and q computed from it."""
+    """W_T = diag(1, 4) without coupling; q is computed from the choice u_T = -r_T."""
     mu, n, angle = 0.5, 3.0, 0.7
     r = np.array([n, mu * n * np.cos(angle), mu * n * np.sin(angle)])
     u = np.array([0.0, -r[1], -r[2]])
@@ -64,7 +66,7 @@ def anisotropic_slip():
 
 
 def coupled_slip():
-    """Full W and a slip made to measure: any r on the cone, u_T against it, u_N = 0."""
+    """Full W; q is computed from an r on the cone, an opposite u_T and u_N = 0."""
     mu, r = 0.8, np.array([2.0, -1.6 * 0.6, 1.6 * 0.8])
     u = np.array([0.0, -0.3 * r[1], -0.3 * r[2]])
     W = np.array([[2.0, 0.3, -0.2], [0.3, 1.5, 0.4], [-0.2, 0.4, 1.0]])
@@ -82,7 +84,7 @@ def rolling_sphere():
 
 
 def sliding_and_rolling():
-    """Uncoupled: both cones at their limits at once."""
+    """Diagonal W; sliding and rolling friction are both at their limits."""
     W, q = np.diag([1.0, 2.0, 2.0, 5.0, 5.0]), np.array([-2.0, 3.0, -4.0, -6.0, 8.0])
     mu, mu_roll = 0.3, 0.2
     r = np.array([2.0, -0.6 * 0.6, 0.6 * 0.8, 0.4 * 0.6, -0.4 * 0.8])
@@ -90,14 +92,14 @@ def sliding_and_rolling():
 
 
 def spinning_top():
-    """Torsional friction mu_spin r_N against a spin it cannot stop."""
+    """Torsional friction mu_spin r_N that does not stop the spin."""
     W, q = np.diag([0.5, 1.0, 1.0, 10.0]), np.array([-1.0, 0.0, 0.0, 7.0])
     r = np.array([2.0, 0.0, 0.0, -0.1 * 2.0])
     return Known(ContactProblem(W, q, torsional([0.4], [0.1])), r, q + W @ r)
 
 
 def column_of_blocks(count=5, m=1.5, h=1e-2):
-    """Blocks on top of each other, one contact each: contact i carries all that is above it."""
+    """A column of blocks with one contact each: contact i carries the weight above it."""
     M = np.tile(m * np.eye(6), (count, 1, 1))
     f = np.tile([0.0, 0.0, -m * G * h, 0.0, 0.0, 0.0], count)
     bodies = np.stack([np.arange(count), np.arange(count) - 1], axis=1)
@@ -112,7 +114,7 @@ def column_of_blocks(count=5, m=1.5, h=1e-2):
 
 
 def table_with_four_legs(m=3.0, h=1e-2, slope=0.2):
-    """Four contacts under one body: forces are not unique, their sum is."""
+    """Four contacts under one body: only the sum of the forces is unique."""
     K = coulomb(np.full(4, 0.6))
     legs = np.array([[1.0, 1.0, -0.4], [-1.0, 1.0, -0.4], [-1.0, -1.0, -0.4], [1.0, -1.0, -0.4]])
     frame = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -127,7 +129,7 @@ def table_with_four_legs(m=3.0, h=1e-2, slope=0.2):
 
 
 def two_masses_on_a_rod(h=1e-2):
-    """A rigid rod (G) joins two point masses, one over the ground: the ground carries both."""
+    """Two point masses joined by a rigid rod (G), one of them on the ground, which carries both."""
     m1, m2 = 1.0, 2.0
     M = np.diag([m1, m1, m2, m2])  # (x, z) of each
     f = np.array([0.0, -m1 * G * h, 0.0, -m2 * G * h])
@@ -138,7 +140,7 @@ def two_masses_on_a_rod(h=1e-2):
 
 
 def mixed_blocks():
-    """One of each simple block, uncoupled: bilateral, frictionless, dry joint at and inside its bounds."""
+    """Uncoupled simple blocks: bilateral, frictionless, and intervals at and within their bounds."""
     K = free(2) + nonnegative(2) + interval([-1.0, -1.0], [1.0, 1.0])
     W, q = np.diag([2.0, 4.0, 1.0, 1.0, 2.0, 2.0]), np.array([2.0, -4.0, -3.0, 1.0, 4.0, -1.0])
     r = np.array([-1.0, 1.0, 3.0, 0.0, -1.0, 0.5])
@@ -151,7 +153,7 @@ def small_lcp():
 
 
 def small_mlcp():
-    """An equation 2 z_0 + z_1 = 4 in front of a complementarity that is active."""
+    """The equation 2 z_0 + z_1 = 4 and an active complementarity condition."""
     A, b = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-4.0, -5.0])
     return Known(mlcp(A, b, [True, False]), np.array([1.0, 2.0]), np.zeros(2))
 

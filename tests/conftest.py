@@ -1,4 +1,4 @@
-"""Settings of all tests: property tests draw the same cases on every run."""
+"""Settings of all tests; property tests use the same examples in every run."""
 
 import gc
 import signal
@@ -10,15 +10,15 @@ from hypothesis import settings
 settings.register_profile("house", deadline=None, derandomize=True, database=None, max_examples=300)
 settings.load_profile("house")
 
-# A shell that starts the tests in the background ignores Ctrl+C for them, and Python then keeps it ignored.
+# Shells ignore SIGINT for background jobs, and Python then does not install its handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    """No garbage collection: an exception that a signal raises inside a callback of the collector (JAX has
-    one) is lost there, and reported as a warning."""
+    """Disable garbage collection: an exception that a signal raises within a callback of the collector (such
+    as that of JAX) would be lost and reported as a warning."""
     gc.disable()
     yield
     gc.enable()

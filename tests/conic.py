@@ -1,4 +1,4 @@
-"""Cone programs by Clarabel itself, nothing of the house in between; used by the tests of conversions."""
+"""Direct solution of cone programs by Clarabel, for the tests of conversions."""
 
 import clarabel
 import numpy as np
@@ -8,9 +8,9 @@ from stickslip.problem.convert import friction_shift
 
 
 def solve_program(program):
-    """x and y of `program` at the finest tolerance Clarabel reaches, which asks too much of itself at 1e-13.
+    """Return x and y of `program`, at the smallest tolerance from 1e-13 that Clarabel reaches.
 
-    Its rows are A_c x + s = b with s in the cones, so A_c = -A.
+    Clarabel's rows are A_c x + s = b with s in the cones, so A_c = -A.
     """
     product = [clarabel.ZeroConeT(program.zero), clarabel.NonnegativeConeT(program.nonnegative)]
     product += [clarabel.SecondOrderConeT(int(size)) for size in program.second_order]
@@ -27,7 +27,8 @@ def solve_program(program):
 
 
 def shift_loop(conversion, K, velocity, rounds=30, facets=0):
-    """Answers of `conversion` along s <- sum mu_k |u_k|; `velocity` gives u of an answer."""
+    """Return the answers of `conversion` for the iteration s <- sum mu_k |u_k|; velocity: returns u of an
+    answer."""
     program, answers = conversion.problem, []
     for _ in range(rounds):
         answers.append(conversion.recover(*solve_program(program)))

@@ -1,4 +1,4 @@
-"""First-order models and runs that several tests share."""
+"""First-order models and runs, shared by several tests."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ IMPLICIT = {"theta": 1.0, "gamma": 1.0, "relation": "end"}
 
 
 def steps(system: NonsmoothSystem, until: float, h: float, solver: str = "lemke", **options) -> list[Step]:
-    """Every step of a run; each must be good."""
-    scheme, made = EulerMoreau(**options), registry.make(solver, tolerance=1e-12)
+    """Return all steps of a run, which must be good."""
+    scheme, solver_object = EulerMoreau(**options), registry.make(solver, tolerance=1e-12)
     state, system = first_state(system), PreparedSystem(system)
     memory = scheme.begin(system, state, h)
     done = []
     for _ in range(round(until / h)):
-        step = scheme.step(system, state, memory, h, made)
+        step = scheme.step(system, state, memory, h, solver_object)
         assert step.ok, step.reason or step.solves
         state, memory = step.state, step.memory
         done.append(step)
@@ -30,16 +30,16 @@ def steps(system: NonsmoothSystem, until: float, h: float, solver: str = "lemke"
 
 
 def last(system: NonsmoothSystem, until: float, h: float, **options) -> np.ndarray:
-    """The state at the end of a run."""
+    """Return the final state of a run."""
     return steps(system, until, h, **options)[-1].state.q
 
 
 def order(system: NonsmoothSystem, exact, until: float, h: float, **options) -> float:
-    """Order of convergence of the state at the end, measured between h and h / 4."""
+    """Return the order of convergence of the final state, measured between h and h / 4."""
     errors = [np.abs(last(system, until, h / k, **options) - exact).max() for k in (1, 4)]
     return float(np.log(errors[0] / errors[1]) / np.log(4.0))
 
 
 def one_diode(circuit, relation) -> NonsmoothSystem:
-    """A circuit with one diode."""
+    """Return a circuit with one diode."""
     return NonsmoothSystem([circuit], [Interaction("diode", circuit.name, relation, Complementarity())])

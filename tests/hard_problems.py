@@ -1,6 +1,7 @@
-"""Hard problems by name, with what is known of them in closed form.
+"""Hard problems by name, with properties of their solutions in closed form.
 
-Solvable ones carry facts that every answer must meet, unsolvable ones a certificate where there is one.
+Solvable problems have conditions that every answer must satisfy; unsolvable ones have a certificate if one
+exists.
 """
 
 from dataclasses import dataclass, replace
@@ -22,29 +23,31 @@ UPWARDS = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 @dataclass(frozen=True)
 class Hard:
+    """A problem, and properties of its solutions."""
+
     problem: ContactProblem | GlobalProblem
     solvable: bool = True
     r: np.ndarray | None = None
-    """The impulses, where they are unique."""
+    """Impulses, if they are unique [N s]."""
     u: np.ndarray | None = None
-    """The contact velocities, where they are unique."""
+    """Contact velocities, if they are unique [m/s]."""
     answers: tuple[np.ndarray, ...] = ()
-    """Impulses that solve the problem, one of several."""
+    """Some of several solutions [N s]."""
     balance: tuple[np.ndarray, np.ndarray] | None = None
-    """A, b with A r = b in every answer."""
+    """A and b such that A r = b for every solution."""
     certificate: Certificate | None = None
-    """What proves that there is no solution."""
+    """Proof that there is no solution."""
     accuracy: float = 1e-6
-    """How near r and u of an answer with error 1e-10 are to these facts, over the largest of each."""
+    """Allowed relative deviation of r and u of an answer with error 1e-10 [-]."""
 
 
 # -- mass ratios ---------------------------------------------------------------------------------------
 
 
 def column(masses, mu=0.5, lid=0.0):
-    """Point masses on top of each other, one contact each: contact i carries all that is above it.
+    """A column of point masses with one contact each: contact i carries the weight above it.
 
-    With a `lid` that comes down at that speed [m/s] there is no solution: all contacts press on each other.
+    lid: speed of a descending lid [m/s]; the problem then has no solution.
     """
     masses = np.asarray(masses, float)
     count = masses.size
@@ -90,7 +93,7 @@ def slab_on_light_blocks(heavy=1e6, light=1.0):
     )  # fmt: skip
     A = np.zeros((5, 24))
     A[0, 12::3] = 1.0  # the slab
-    for k in range(4):  # what a block hands on
+    for k in range(4):  # balance of a block
         A[1 + k, 3 * k], A[1 + k, 12 + 3 * k] = 1.0, -1.0
     r = np.zeros((8, 3))
     r[4:, 0] = heavy * G * H_STEP / 4
@@ -103,12 +106,12 @@ def slab_on_light_blocks(heavy=1e6, light=1.0):
 
 
 def stack(count=100, push=0.0, ground=0.5, mu=0.5, lid=0.0, m=1.0, size=(1.0, 1.0, 0.02)):
-    """Boxes on top of each other, four contacts at each interface, all moving at `push` g h at the start.
+    """A stack of boxes with four contacts at each interface, all moving at `push` g h at the start.
 
-    They stop if push <= ground, the friction below; otherwise the stack slides as one. With a the
-    deceleration over g, interface i carries the weight N of what is above, the friction -a N, and the
-    moment a N height / 2, as long as no corner lifts: N_c = N (1 ± a height / width) / 4. With a `lid`
-    that comes down at that speed on the corners of the last there is no solution.
+    The boxes stop if push <= ground, the friction coefficient below; otherwise the stack slides as one body.
+    With a the deceleration over g, interface i carries the weight N above it, the friction -a N, and the
+    moment a N height / 2, as long as no corner lifts: N_c = N (1 ± a height / width) / 4. lid: speed of a lid
+    that descends on the corners of the last box [m/s]; the problem then has no solution.
     """
     width, _, thick = size
     mass, sizes = np.full(count, m), np.tile(size, (count, 1))
@@ -159,7 +162,7 @@ def _under_a_lid(problem, corner, thick, lid):
 
 
 def smooth_beside_rough(slope=0.6, m=2.0):
-    """On a slope a block without friction leans, without friction, on one with mu = 5, which holds both."""
+    """A frictionless block on a slope leans without friction on a block with mu = 5, which holds both."""
     n, t = m * G * H_STEP * np.cos(slope), m * G * H_STEP * np.sin(slope)
     frame, along = np.eye(3), np.array([[0.0, -1, 0], [0, 0, 1], [-1, 0, 0]])  # (z, x, y); contact along -x
     H = np.zeros((6, 9))
@@ -172,7 +175,7 @@ def smooth_beside_rough(slope=0.6, m=2.0):
 
 
 def made_to_measure(nc=30, mu=(0.0, 5.0), seed=0, velocities=60):
-    """Impulses and velocities that obey the law are chosen, and u_free computed from them."""
+    """Return a problem with u_free computed from chosen impulses and velocities that obey the law."""
     rng = np.random.default_rng(seed)
     J = rng.normal(size=(3 * nc, velocities))
     W, mu = J @ J.T / velocities, np.resize(mu, nc)
@@ -192,7 +195,7 @@ def made_to_measure(nc=30, mu=(0.0, 5.0), seed=0, velocities=60):
 
 
 def extreme_friction(mu, slides):
-    """One contact, W diagonal: r_N = -u_free_N, and r_T on or inside the cone by choice."""
+    """One contact with diagonal W: r_N = -u_free_N, and a chosen r_T on or inside the cone."""
     n, angle = 1.0 / (1.0 + mu), 0.7
     limit, W = mu * n, np.diag([1.0, 1.0, 4.0])
     r = np.array([n, *(limit * (1.0 if slides else 0.5) * np.array([np.cos(angle), np.sin(angle)]))])
@@ -205,7 +208,7 @@ def extreme_friction(mu, slides):
 
 
 def repeated_contact(angle, times=50, mu=0.5):
-    """The same contact under a block so many times: only the sum is determined."""
+    """One contact under a block, repeated: only the sum of the impulses is unique."""
     known = block_on_slope(angle, mu)
     problem = ContactProblem(
         np.tile(known.problem.W.dense(), (times, times)),
@@ -219,7 +222,7 @@ def repeated_contact(angle, times=50, mu=0.5):
 
 
 def repeated_table(times=50):
-    """A table whose four legs touch `times` each."""
+    """A table with `times` identical contacts at each of its four legs."""
     known = table_with_four_legs()
     old = known.problem
     H, nc = np.tile(old.H.toarray(), (1, times)), 4 * times
@@ -250,7 +253,7 @@ def closing_walls(mu=0.4, bodies=False):
 
 
 def wall_against_a_fixed_body():
-    """A wall closes at 1 m/s on a body that a joint holds: y = 1, and the joint takes it, z = -1."""
+    """A wall closes at 1 m/s on a body held by a joint: the certificate is y = 1, z = -1."""
     H, joint = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]])
     problem = GlobalProblem(
         np.diag([2.0, 3.0]), [0.1, 0.2], H, [-1.0, 0.0], coulomb([0.5], 2), joint, np.zeros(1)
@@ -259,11 +262,11 @@ def wall_against_a_fixed_body():
 
 
 def wedge(mu, closing, alpha=0.4, m=1.5, f=(0.0, -0.1)):
-    """A point mass between two walls that lean out by alpha and close at that speed [m/s], in 2D.
+    """A point mass between two walls that lean out by alpha and close at the speed `closing` [m/s], in 2D.
 
-    mu < tan alpha: it is squeezed out at closing / tan alpha, and
-    m V = f_z + 2 r_N (sin alpha - mu cos alpha). mu > tan alpha: it jams, and if the walls close
-    there is no solution.
+    If mu < tan alpha, the mass is squeezed out at closing / tan alpha, and
+    m V = f_z + 2 r_N (sin alpha - mu cos alpha). If mu > tan alpha, it jams, and there is no solution for
+    closing walls.
     """
     c, s = np.cos(alpha), np.sin(alpha)
     left, right = np.array([[c, s], [-s, c]]), np.array([[-c, s], [s, c]])  # rows n, t; t up the wall
@@ -300,14 +303,14 @@ def rod_sliding(mu, theta, spin, m=1.0, half=0.5):
 
 
 def rod_impact(mu, theta, u_free, m=1.0):
-    """Painlevé's rod at velocity level, one 2D Coulomb contact: W is definite and a solution exists."""
+    """Painlevé's rod at velocity level, with one 2D Coulomb contact: W is definite and a solution exists."""
     c, s = np.cos(theta), np.sin(theta)
     W = np.array([[1 + 3 * c * c, 3 * s * c], [3 * s * c, 1 + 3 * s * s]]) / m
     return Hard(ContactProblem(W, u_free, coulomb([mu], 2)))
 
 
 def rod_with_three_answers():
-    """theta = 45°, mu = 3, moving off slowly and along fast: it leaves, it sticks, or it slips.
+    """Painlevé's rod at theta = 45° and mu = 3, which separates, sticks or slips.
 
     W = [[2.5, 1.5], [1.5, 2.5]], u_free = (0.1, 1): slipping 2.5 n - 4.5 n + 0.1 = 0 gives n = 0.05.
     """
@@ -316,11 +319,11 @@ def rod_with_three_answers():
     return replace(hard, answers=(np.zeros(2), stick, np.array([0.05, -0.15])))
 
 
-# -- nothing to push against ---------------------------------------------------------------------------
+# -- immovable contacts --------------------------------------------------------------------------------
 
 
 def zero_rows(u_free):
-    """A sliding block, and a contact between two things that do not move, with this u_free."""
+    """A sliding block, and a contact between immovable bodies with the given u_free."""
     known = block_on_slope(0.8, 0.5)
     W = np.zeros((6, 6))
     W[:3, :3] = known.problem.W.dense()
@@ -332,7 +335,7 @@ def zero_rows(u_free):
 
 
 def no_tangential_mobility():
-    """W = diag(1, 0, 0): friction acts at its limit and changes nothing."""
+    """W = diag(1, 0, 0): friction is at its limit and has no effect on velocities."""
     problem = ContactProblem(np.diag([1.0, 0.0, 0.0]), [-1.0, 0.6, -0.8], coulomb([0.5]))
     return Hard(problem, r=np.array([1.0, -0.3, 0.4]), u=np.array([0.0, 0.6, -0.8]))
 
@@ -342,7 +345,7 @@ def empty():
 
 
 def in_units(known, impulse, velocity):
-    """A local problem with impulses in `impulse` [N s] and velocities in `velocity` [m/s]."""
+    """Return the local problem in units of `impulse` [N s] and `velocity` [m/s]."""
     local = (
         known.problem
         if isinstance(known.problem, ContactProblem)

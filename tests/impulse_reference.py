@@ -1,4 +1,4 @@
-"""The impulses of least norm as a cone program, for comparison: faces written out for Clarabel."""
+"""Impulses of least norm by a cone program with explicit faces, solved by Clarabel, as a reference."""
 
 import clarabel
 import numpy as np
@@ -10,15 +10,15 @@ from stickslip.problem.residuals import delassus_diagonal, metric
 
 
 def program(problem, r, u, cut):
-    """Units of r, and rows and cones of {z : same velocities, z in the faces at u}, in these units."""
+    """Return the units of r, and rows and cones of {z : same velocities, z in the faces at u} in them."""
     K, local = problem.K, isinstance(problem, ContactProblem)
     scales = metric(K, problem.W.diagonal() if local else delassus_diagonal(problem))
     y = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
     A = (problem.W.dense() if local else problem.H_sparse().toarray()) * scales.length
     _, s, Vt = np.linalg.svd(A, full_matrices=False)
-    kept = Vt[s > 1e-12 * s.max()]
+    basis = Vt[s > 1e-12 * s.max()]
     one = np.eye(K.size)
-    equal, value = [kept], [kept @ (r / scales.length)]
+    equal, value = [basis], [basis @ (r / scales.length)]
     above, bound, second = [np.zeros((0, K.size))], [], []
     for i, block in enumerate(K):
         a, b = K.offset[i], K.offset[i + 1]
@@ -58,28 +58,31 @@ def program(problem, r, u, cut):
 
 
 def solved(P, q, rows, right, product):
-    """x of min x'P x/2 + q'x, or None where Clarabel does not arrive."""
+    """Return the minimiser of x'P x/2 + q'x, or None if Clarabel fails."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    found = clarabel.DefaultSolver(sp.csc_matrix(P), q, sp.csc_matrix(rows), right, product, settings).solve()
-    return np.array(found.x) if str(found.status) == "Solved" else None
+    result = clarabel.DefaultSolver(
+        sp.csc_matrix(P), q, sp.csc_matrix(rows), right, product, settings
+    ).solve()
+    return np.array(result.x) if str(result.status) == "Solved" else None
 
 
 def least(problem, r, u, cut):
-    """The impulses of least norm [N s], shape (n,), or None."""
+    """Return the impulses of least norm [N s], shape (n,), or None."""
     length, *rest = program(problem, r, u, cut)
     z = solved(np.eye(length.size), np.zeros(length.size), *rest)
     return None if z is None else length * z
 
 
 def spread(problem, r, u, cut):
-    """Largest differences between r and the ends of the set in some directions [N s], shape (n,)."""
+    """Return the extent of the set of solutions, sampled by r and extreme points in some directions [N s],
+    shape (n,)."""
     length, *rest = program(problem, r, u, cut)
-    rng, found = np.random.default_rng(0), [r]
+    rng, points = np.random.default_rng(0), [r]
     for _ in range(4):
         z = solved(1e-3 * np.eye(length.size), rng.normal(size=length.size), *rest)
         if z is None:
             return None
-        found.append(length * z)
-    return np.ptp(found, axis=0)
+        points.append(length * z)
+    return np.ptp(points, axis=0)

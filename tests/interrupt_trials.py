@@ -1,6 +1,6 @@
-"""Runs that are interrupted at random times: each must leave the beginning of the run that was not.
+"""Trials of runs interrupted at random times: each must leave a beginning of the uninterrupted run.
 
-`trials(scene, count)` can be called by others; as a script it makes as many trials as asked for:
+`trials(scene, count)` makes trials from a test; the script makes the given number of trials:
 
     python tests/interrupt_trials.py 300 [scene ...]
 """
@@ -20,18 +20,18 @@ COLUMNS = (
     "t", "h", "q", "v", "z", "r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled",
     "iterations", "newton", "index", "penetration", "opening", "kinetic", "dissipated", "balance",
 )  # fmt: skip
-"""Columns of trajectories; those of worlds and of systems have some of them each."""
+"""Columns of trajectories; those of worlds and of systems have different subsets of them."""
 
 
 def bouncing(h=1e-4, until=0.3):
-    """A ball whose force and gap are plain Python functions, called back by the compiled march."""
+    """A bouncing ball whose force and gap are Python functions, called by the compiled march."""
     ball = ss.Lagrangian("ball", M=1.0, q0=0.05, F_ext=lambda t: [-9.81 + 5 * math.sin(50 * t)])
     floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
     return ss.NonsmoothSystem([ball], [floor]), {"until": until, "h": h}
 
 
 def compiled():
-    """Balls on springs without any function: the march never leaves compiled code."""
+    """Balls on springs without Python functions, so that the march never leaves compiled code."""
     balls = [ss.LagrangianLinear(f"b{k}", M=1.0, q0=0.1 * k, K=100.0, F_ext=-9.81) for k in range(6)]
     gap = ss.systems.LagrangianLinearRelation([[-1.0, 1.0]], [-0.09])
     ties = [ss.Interaction(f"c{k}", (f"b{k}", f"b{k + 1}"), gap, ss.NewtonImpact(e=0.5)) for k in range(5)]
@@ -39,13 +39,13 @@ def compiled():
 
 
 def single():
-    """The bouncing ball by Schatzman-Paoli: one step after another in Python."""
-    system, how = bouncing()
-    return system, how | {"scheme": "schatzman-paoli", "h": 1e-3}
+    """The bouncing ball by Schatzman-Paoli, with steps in Python."""
+    system, options = bouncing()
+    return system, options | {"scheme": "schatzman-paoli", "h": 1e-3}
 
 
 def circuit():
-    """A first-order system, whose source is a Python function that is asked for ahead."""
+    """A first-order system whose source is a Python function, evaluated ahead of the march."""
     A, B, C = [[0.0, -1.0], [1.0, 0.0]], [[1.0], [0.0]], [[1.0, 0.0]]
     tank = ss.FirstOrderLinear("tank", A=A, b=lambda t: [math.sin(9 * t), 0.0], x0=[1.0, 0.0])
     relation = ss.systems.FirstOrderLinearRelation(C=C, B=B, D=[[1.0]])
@@ -63,9 +63,9 @@ def world():
 
 
 def relaxed():
-    """The bouncing ball on a spring: a law other than the exact one."""
-    system, how = bouncing()
-    return system, how | {"scheme": "compliant", "h": 1e-3}
+    """The bouncing ball with a compliant contact, which is not the exact law."""
+    system, options = bouncing()
+    return system, options | {"scheme": "compliant", "h": 1e-3}
 
 
 SCENES = {
@@ -75,11 +75,13 @@ SCENES = {
 
 
 def rows(run, count):
-    """The first `count` records as bytes, by the name of their column."""
-    found = {name: getattr(run, name)[:count].tobytes() for name in COLUMNS if np.ndim(getattr(run, name, 0))}
+    """Return the first `count` records as bytes by column."""
+    columns = {
+        name: getattr(run, name)[:count].tobytes() for name in COLUMNS if np.ndim(getattr(run, name, 0))
+    }
     if isinstance(run, ss.Trajectory):
-        found |= {f"memory {name}": column[:count].tobytes() for name, column in run.memories.items()}
-    return found
+        columns |= {f"memory {name}": column[:count].tobytes() for name, column in run.memories.items()}
+    return columns
 
 
 SENDER = """
@@ -90,23 +92,23 @@ for line in sys.stdin:
     os.kill(os.getppid(), 2)
     print(sent, flush=True)
 """
-"""A process that interrupts its parent after as many seconds as it is told."""
+"""Script that interrupts its parent after the seconds read from standard input, and prints the time."""
 
 
-def trial(system, how, whole, delay, sender):
-    """Interrupt a run after `delay` [s]: what became of it, and how long that took [s].
+def trial(system, options, whole, delay, sender):
+    """Interrupt a run after `delay` [s]; return the outcome, and the time from the interrupt to the end [s].
 
-    whole: the run that is not interrupted. An AssertionError where the outcome is neither that run nor the
-    beginning of it, or where the interrupt never arrives.
+    whole: the uninterrupted run. Raises an AssertionError if the result is neither this run nor a beginning
+    of it, or if the interrupt never arrives.
     """
     done = finished = None
     reached = []
     try:
         sender.stdin.write(f"{delay}\n")
         sender.stdin.flush()
-        # Arguments are written out: after a call by ** Python looks for signals before it assigns.
+        # Explicit arguments: after a call with ** Python checks signals before the assignment.
         finished = ss.simulate(
-            system, until=how["until"], h=how["h"], scheme=how.get("scheme"),
+            system, until=options["until"], h=options["h"], scheme=options.get("scheme"),
             progress=lambda t, _: reached.append(t),
         )  # fmt: skip
         time.sleep(delay + 10.0)
@@ -123,18 +125,18 @@ def trial(system, how, whole, delay, sender):
         return "before the first record", took
     assert rows(done, len(done)) == rows(whole, len(done)), "not the beginning of the run"
     if len(done) < len(whole):
-        rest = ss.simulate(system, until=how["until"], start=done.checkpoint())
+        rest = ss.simulate(system, until=options["until"], start=done.checkpoint())
         assert rest.q[-1].tobytes() == whole.q[-1].tobytes(), "going on from there is another run"
         assert len(rest) + len(done) - 1 == len(whole)
     return "interrupted", took
 
 
 def trials(scene, count, seed=0):
-    """(outcomes counted, longest time from an interrupt to the end [s]) of that many trials."""
-    system, how = SCENES[scene]()
-    whole = ss.simulate(system, **how)
+    """Make trials; return the counts of outcomes, and the longest time from an interrupt to the end [s]."""
+    system, options = SCENES[scene]()
+    whole = ss.simulate(system, **options)
     start = time.monotonic()
-    again = ss.simulate(system, **how)
+    again = ss.simulate(system, **options)
     length, draw, outcomes, longest = time.monotonic() - start, random.Random(seed), Counter(), 0.0
     assert rows(again, len(whole)) == rows(whole, len(whole))
     lost = []
@@ -143,13 +145,13 @@ def trials(scene, count, seed=0):
     with subprocess.Popen([sys.executable, "-c", SENDER], **pipes) as sender:
         try:
             for _ in range(count):
-                outcome, took = trial(system, how, whole, draw.uniform(0.0, length), sender)
+                outcome, took = trial(system, options, whole, draw.uniform(0.0, length), sender)
                 outcomes[outcome], longest = outcomes[outcome] + 1, max(longest, took)
         finally:
             sys.unraisablehook = before
             sender.kill()
-    # Finalizers may lose an exception: the run ends all the same. A function that is called back must not.
-    assert not [one for one in lost if "ctypes" in (one.err_msg or "")]
+    # Finalizers may lose an exception, as the run ends anyway; callbacks must not.
+    assert not [error for error in lost if "ctypes" in (error.err_msg or "")]
     return outcomes, longest
 
 

@@ -1,9 +1,9 @@
-"""Kills writers of runs at random moments, and looks at what they left: kill_trials.py FOLDER TRIALS SEED.
+"""Kill writers of runs at random times, and check their files: kill_trials.py FOLDER TRIALS SEED.
 
-A writer is killed soon after its file has a random length, so that all parts of a run have their turn on
-machines of any speed: some trials end while the last record is written, or the file is closed. Every file
-must open, hold the beginning of the run bit for bit, and go on from there to the same end. Prints one line
-of JSON: how many trials, and how many records the files held at least and at most.
+A writer is killed soon after its file has reached a random length, so that all parts of a run are covered on
+machines of any speed; some trials end while the last record is written or the file is closed. Every file must
+open and contain a beginning of the run bit for bit, and the continued run must have the same end. Prints one
+line of JSON: the number of trials, and the smallest and largest number of records in the files.
 """
 
 import json
@@ -21,7 +21,7 @@ import stickslip as ss
 
 H, UNTIL = 2e-3, 0.5
 LATER = 0.005
-"""A writer is killed at most so much after its file has the length of the trial [s]."""
+"""Largest delay of the kill after the file has reached the length of the trial [s]."""
 COLUMNS = ("t", "index", "q", "v", "natural_scaled", "kinetic", "verdicts")
 
 
@@ -35,14 +35,14 @@ def world() -> ss.World:
 
 
 def system() -> ss.NonsmoothSystem:
-    """A ball that bounces."""
+    """A bouncing ball."""
     ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
     floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
     return ss.NonsmoothSystem([ball], [floor])
 
 
 def same(part: ss.Trajectory, whole: ss.Trajectory) -> None:
-    """Whether a run is the beginning of another, bit for bit."""
+    """Assert that a run is a beginning of another, bit for bit."""
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[: len(part)], err_msg=name)
     if part.of_world:
@@ -51,7 +51,7 @@ def same(part: ss.Trajectory, whole: ss.Trajectory) -> None:
 
 
 def written(model: ss.World | ss.NonsmoothSystem, path: Path) -> int:
-    """Length of the file of a run before it is closed [B]."""
+    """Write a run and return the length of its file before it is closed [bytes]."""
     live = ss.live(model, h=H, out=path, flush=0.0, forces="solver")
     live.step(round(UNTIL / H))
     live.end(complete=False)
@@ -59,7 +59,7 @@ def written(model: ss.World | ss.NonsmoothSystem, path: Path) -> int:
 
 
 def wait(child: int, path: Path, length: float) -> None:
-    """Return when a file has a length, or its writer has ended."""
+    """Wait until a file has reached a length, or its writer has ended."""
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         with suppress(FileNotFoundError):
             if path.stat().st_size >= length:
@@ -71,7 +71,7 @@ def main(folder: Path, trials: int, seed: int) -> None:
     """Run the trials."""
     draw = random.Random(seed)
     models = [(model, ss.simulate(model, until=UNTIL, h=H, forces="solver")) for model in (world(), system())]
-    for model, _ in models:  # children find loaded all that writing needs
+    for model, _ in models:  # load everything that children need for writing
         ss.simulate(model, until=H, h=H, out=folder / "first.h5", forces="solver")
     lengths = [written(model, folder / f"{k}.h5") for k, (model, _) in enumerate(models)]
     held = []

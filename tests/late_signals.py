@@ -1,4 +1,4 @@
-"""Signals that arrive at every place where Python looks for them, one place after the other."""
+"""Signals raised at every place where Python checks for them, one place after the other."""
 
 import gc
 import itertools
@@ -7,11 +7,10 @@ import sys
 
 
 class Places:
-    """A SIGINT at the n-th place after `arm` and before `verb` returns: where a Python function begins, or
-    one of C has ended.
+    """Context that raises a SIGINT at the n-th place after `arm` and before `verb` returns.
 
-    As a context it looks for places, in this thread, without those of the garbage collector, whose callbacks
-    lose exceptions. `sent` says whether there were as many.
+    Places are starts of Python functions and ends of C functions in this thread. Garbage collection is
+    disabled, as its callbacks lose exceptions. `sent`: whether there were at least n places.
     """
 
     def __init__(self, n, verb):
@@ -40,7 +39,7 @@ class Places:
 
 
 def every_place(verb):
-    """A signal at the first place, at the second, ..., until there are no more."""
+    """Yield contexts with a signal at the first place, at the second, ..., until there are no more places."""
     for n in itertools.count(1):
         places = Places(n, verb)
         yield places

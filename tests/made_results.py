@@ -18,31 +18,31 @@ CONDITIONS = Conditions((1e-4, 1e-8), 20.0, 1024.0, 3, 1, PLACE)
 
 
 def entry(name: str, size: int = 3, family: str = "made") -> Entry:
-    """A problem that is nowhere."""
+    """Make an entry of a problem without a file."""
     return Entry(name, family, f"hash of {name}", Features("local", size // 3, 3, size))
 
 
 def run_of(problem: str, solver: str, tolerance: float = 1e-4, **more) -> RunRecord:
-    """A solved run; its figures follow from what it is, so that the same run is the same record."""
+    """Make the record of a solved run, with numbers determined by its arguments."""
     size = float(len(problem) + len(solver))
-    given = {
+    fields = {
         "options": {"max_iterations": 100, "relaxation": 1.0}, "source": "", "outcome": Outcome.SOLVED,
         "natural": tolerance / size, "iterations": int(size), "seconds": 1e-3 * size, "repetitions": 3,
         "history": np.array([[1.0, 1.0, math.nan], [2.0, 0.1, math.inf]]),
     }  # fmt: skip
-    return RunRecord(problem=problem, solver=solver, tolerance=tolerance, **given | more)
+    return RunRecord(problem=problem, solver=solver, tolerance=tolerance, **fields | more)
 
 
 def table(*names: str, solvers=("nsgs",), **conditions) -> Results:
-    """A whole table of these problems and solvers."""
+    """Make a complete table of these problems and solvers."""
     entries = tuple(entry(name) for name in names)
-    said = replace(CONDITIONS, **conditions)
-    runs = [run_of(e.hash, s, t) for e in entries for s in solvers for t in said.tolerances]
-    return Results(said, entries, tuple(runs), "the command").in_order()
+    changed = replace(CONDITIONS, **conditions)
+    runs = [run_of(e.hash, s, t) for e in entries for s in solvers for t in changed.tolerances]
+    return Results(changed, entries, tuple(runs), "the command").in_order()
 
 
 def same(first: Results, second: Results) -> bool:
-    """Whether two tables are equal in everything."""
+    """Return whether two tables are equal."""
     runs = [[run.as_json() for run in results.runs] for results in (first, second)]
     return (first.conditions, first.problems, first.command) == (
         second.conditions, second.problems, second.command,
@@ -51,7 +51,7 @@ def same(first: Results, second: Results) -> bool:
 
 @dataclass(frozen=True)
 class Folder:
-    """A collection of files that nobody reads."""
+    """Collection of files that do not exist."""
 
     entries: tuple[Entry, ...]
 
@@ -64,7 +64,10 @@ class Folder:
 
 @dataclass
 class Counting:
-    """Answers every job at once, and counts them; `order` of jobs, and what happens after so many."""
+    """Executor that answers every job immediately and counts the jobs.
+
+    order: function that orders the jobs. stop_after: number of jobs after which `error` is raised.
+    """
 
     workers: int = 1
     order: object = staticmethod(list)

@@ -1,4 +1,4 @@
-"""Runs step by step, for tests that look at every step of a scheme."""
+"""Runs of mechanical systems with access to every step."""
 
 from stickslip.schemes.prepared_system import PreparedSystem
 from stickslip.schemes.step import first_state
@@ -6,7 +6,7 @@ from stickslip.solvers import registry
 
 
 def steps(system, *, until, h, scheme, solver=None):
-    """Every step from the start to `until`, each of length h."""
+    """Return all steps of length h from the start to `until`."""
     solver = registry.make("auto", tolerance=1e-10) if solver is None else solver
     state, system = first_state(system), PreparedSystem(system)
     memory = scheme.begin(system, state, h)

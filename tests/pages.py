@@ -1,4 +1,4 @@
-"""Pages that tests write: small, and full of what strangers may call their problems."""
+"""Small pages with hostile names, for tests of reports."""
 
 import numpy as np
 
@@ -13,16 +13,16 @@ HOSTILE = (
     "_hidden",
     "漢字 ümlaut",
 )
-"""Names of problems."""
+"""Names of problems with markup, quotes and control characters."""
 
 SOLVERS = ("nsgs", "ipm:variant=simple", "auto")
 
 TIMES = (0.5, None, 1e-3, float("nan"), 20.0, 2.5e-5, 3.0)
-"""Of the problem of the same place under every solver [s]; None was not run, NaN is not known."""
+"""Times of the problems for every solver [s]; None: not run, NaN: unknown."""
 
 
 def runs(repeated: int = 1) -> Table:
-    """A run of every solver on every problem, `repeated` times."""
+    """Return a table with a run of every solver on every problem, `repeated` times."""
     rows = [
         (name, solver, time, k, "a reason that is long enough to be folded onto more than one line")
         for _ in range(repeated)
@@ -33,14 +33,14 @@ def runs(repeated: int = 1) -> Table:
 
 
 def profile(title: str = "profile") -> Panel:
-    """Steps of every solver, as performance profiles have them."""
+    """Return a panel with a step curve for every solver, as in performance profiles."""
     x = np.array([1.0, 3.0, 10.0, 200.0])
     curves = [Curve(name, x, np.array([0.1, 0.3, 0.7, 0.9]) + 0.03 * k) for k, name in enumerate(SOLVERS)]
     return Panel(title, "factor", "share", curves, log_x=True, steps=True, y_range=(0.0, 1.02))
 
 
 def errors(title: str = HOSTILE[2]) -> Panel:
-    """Points over many decades, a curve through them, a gap, a level, and a name of its own."""
+    """Return a panel with points over many decades, a curve with a gap, a level, and hostile names."""
     x = np.array([1.0, 2.0, 3.0, 4.0])
     y = np.array([1.0, np.nan, 0.0, 1e-9])
     curves = [Curve("nsgs", x, y, "o"), Curve("nsgs", x, y), Curve(HOSTILE[0], x, y, "--")]
@@ -48,7 +48,7 @@ def errors(title: str = HOSTILE[2]) -> Panel:
 
 
 def page(repeated: int = 1) -> Page:
-    """Every kind of thing a page may hold."""
+    """Return a page with every kind of content."""
     small = Table("Solved", ("solver", "solved", "time [s]", "exact"), [("nsgs", 3, 0.25, True)], "A <note>.")
     return Page(
         "Three solvers & <seven> problems",

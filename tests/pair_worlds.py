@@ -21,13 +21,13 @@ ENDLESS = ("field", "plane")
 
 
 def turned(rng):
-    """A random unit quaternion."""
+    """Return a random unit quaternion."""
     p = rng.normal(size=4)
     return p / np.linalg.norm(p)
 
 
 def above(upper, lower, seed, height, mu=0.3, e=0.0):
-    """One body thrown at another, which stands still, from so far above its centre."""
+    """Return a world with a body thrown at a resting body from `height` above its centre [m]."""
     rng = np.random.default_rng(seed)
     upright = turned(rng)
     builder = ss.WorldBuilder()
@@ -43,12 +43,12 @@ def above(upper, lower, seed, height, mu=0.3, e=0.0):
     return builder.build()
 
 
-def about_to_touch(upper, lower, seed, gap=1e-3, **more):
-    """The same, at a gap of 1 mm."""
+def about_to_touch(upper, lower, seed, gap=1e-3, **material):
+    """Return the world of `above` with the height for which the gap is `gap` [m], by bisection."""
     low, high = 0.05, 0.7
     for _ in range(30):
         middle = 0.5 * (low + high)
-        world = above(upper, lower, seed, middle, **more)
+        world = above(upper, lower, seed, middle, **material)
         least = Detector(world).find(np.array(world.start.q), 2e-3).gap.min(initial=1.0)
         low, high = (middle, high) if least < gap else (low, middle)
-    return above(upper, lower, seed, high, **more)
+    return above(upper, lower, seed, high, **material)

@@ -1,4 +1,4 @@
-"""Random contact problems, with W given and over a chain of bodies; used by the tests of several solvers."""
+"""Random contact problems with dense W and over a chain of bodies, shared by the tests of several solvers."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def random_problem(nc=20, seed=0, ridge=0.5, mu=0.5):
 
 
 def bodies_in_a_row(K, seed=0, count=6):
-    """Random contact rows over a chain of bodies, matrix-free; one side of the first is fixed."""
+    """Return a matrix-free problem of random contacts over a chain of bodies, fixed at its first side."""
     rng = np.random.default_rng(seed)
     nb = len(K)
     first = np.arange(nb) % count

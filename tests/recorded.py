@@ -1,4 +1,4 @@
-"""Where the recorded problems are: beside the checkout, when they are there at all."""
+"""Recorded problems, which are optional and beside the checkout."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ needs_recorded = pytest.mark.skipif(
 
 
 def recorded(*families: str) -> list[Path]:
-    """The recorded files of some families (all if none is named), by name."""
+    """Return the sorted files of some families of recorded problems, by default of all."""
     names = families or ("friction", "rolling", "lcp", "mlcp")
     return sorted(path for name in names for path in (FOLDER / name).glob("*") if path.is_file())

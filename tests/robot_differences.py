@@ -1,4 +1,4 @@
-"""Steps of robots moved a little, beside their derivatives."""
+"""Finite differences of steps of robots, as a reference for their derivatives."""
 
 import copy
 from dataclasses import replace
@@ -12,7 +12,7 @@ from stickslip.schemes.robots import ReducedMoreauJean
 from stickslip.state import State
 
 SOLVER = made_solver("auto", 1e-13)
-WAY = {
+LENGTH = {
     "q": 2e-6,
     "v": 1e-5,
     "act": 1e-6,
@@ -24,10 +24,11 @@ WAY = {
     "limit_restitution": 1e-5,
     "h": 1e-7,
 }
+"""Lengths of the differences."""
 
 
 def moved(robot, state, h, name, change):
-    """The end of the whole step where an input is changed."""
+    """Return the state after the whole step with one input changed."""
     x = {"q": state.q, "v": state.v, "z": np.array(state.z), "h": h}
     m, force = copy.copy(robot.model), np.zeros(robot.model.nv)
     if name == "q":
@@ -49,8 +50,8 @@ def moved(robot, state, h, name, change):
     elif name == "friction":
         m.geom_friction[:] += change.reshape(-1, 3)
     scheme = ReducedMoreauJean()
-    own = {name: getattr(robot, name) + change} if "restitution" in name else {}
-    prepared = PreparedRobot(replace(robot, model=m, **own))
+    fields = {name: getattr(robot, name) + change} if "restitution" in name else {}
+    prepared = PreparedRobot(replace(robot, model=m, **fields))
     begin = State(state.t, x["q"], x["v"], x["z"])
     memory = {**scheme.begin(prepared, begin, x["h"]), "qfrc_applied": force}
     step = scheme.step(prepared, begin, memory, x["h"], SOLVER)
@@ -59,18 +60,21 @@ def moved(robot, state, h, name, change):
 
 
 def differences(robot, state, h, name, size):
-    """How q (as displacements), v and act at the end change, by central differences of whole steps."""
+    """Return the derivatives of the final q (as displacements), v and act by central differences of whole
+    steps."""
     columns, m = [], robot.model
     for j in range(size):
         unit = np.zeros(size)
-        unit[j] = way = WAY[name] * (max(m.geom_friction.reshape(-1)[j], 1e-4) if name == "friction" else 1.0)
+        unit[j] = length = LENGTH[name] * (
+            max(m.geom_friction.reshape(-1)[j], 1e-4) if name == "friction" else 1.0
+        )
         up, down = (moved(robot, state, h, name, sign * unit) for sign in (1.0, -1.0))
         dq = np.zeros(m.nv)
         mujoco.mj_differentiatePos(m, dq, 1.0, down.q, up.q)
-        columns.append(np.concatenate([dq, up.v - down.v, up.z[: m.na] - down.z[: m.na]]) / (2.0 * way))
+        columns.append(np.concatenate([dq, up.v - down.v, up.z[: m.na] - down.z[: m.na]]) / (2.0 * length))
     return np.array(columns).reshape(size, 2 * m.nv + m.na).T
 
 
-def matrix(found, name):
-    """The same from the derivative."""
-    return np.concatenate([found.jacobian(of, name) for of in ("q", "v", "act")])
+def matrix(derivative, name):
+    """Return the same matrix from the derivative."""
+    return np.concatenate([derivative.jacobian(of, name) for of in ("q", "v", "act")])

@@ -1,15 +1,15 @@
-"""Models of robots for tests, as text."""
+"""MJCF models of robots."""
 
 FLOOR = '<geom name="floor" type="plane" size="9 9 .1"/>'
 
 
 def scene(bodies: str, rest: str = "", h: float = 0.002, options: str = "") -> str:
-    """MJCF with these bodies."""
+    """Return MJCF with the given bodies."""
     return f'<mujoco><option timestep="{h}" {options}/><worldbody>{bodies}</worldbody>{rest}</mujoco>'
 
 
 def gripper() -> str:
-    """Two pads press on a box of 300 g, and a servo holds them."""
+    """A gripper with two pads that press on a box of 300 g, lifted by a servo."""
     pads = "".join(
         f"""<body name="pad_{name}" pos="{0.06 * s} 0 -.08">
         <joint name="{name}" type="slide" axis="{s} 0 0" range="-.06 .02"/>
@@ -27,7 +27,7 @@ def gripper() -> str:
 
 
 def slope(angle: float, mu: float) -> str:
-    """A box on a plane that is inclined by an angle [rad] about y."""
+    """A box on a plane that is inclined by `angle` about y [rad]."""
     return scene(
         f"""<geom type="plane" size="9 9 .1" euler="0 {angle} 0" friction="{mu} .005 .0001"/>
         <body name="box" euler="0 {angle} 0" pos="0 0 0"><freejoint/>
@@ -46,7 +46,7 @@ def ball(height: float) -> str:
 
 
 def pendulum(friction: float = 0.0, damping: float = 0.0, h: float = 1e-3) -> str:
-    """A point of 1 kg, 1 m from a hinge about y, which hangs down at angle 0."""
+    """A point mass of 1 kg at 1 m from a hinge about y, which hangs down at angle 0."""
     return scene(
         f"""<body name="rod" pos="0 0 2"><joint name="hinge" axis="0 1 0" frictionloss="{friction}"
         damping="{damping}"/><inertial pos="0 0 -1" mass="1" diaginertia="1e-6 1e-6 1e-6"/></body>""",
@@ -55,7 +55,7 @@ def pendulum(friction: float = 0.0, damping: float = 0.0, h: float = 1e-3) -> st
 
 
 def four_bar(crank: float = 0.5, rocker: float = 0.5) -> str:
-    """Three links that a hard equality closes with the ground, to a parallelogram where lengths are alike."""
+    """A four-bar linkage closed by a hard equality with the ground, by default a parallelogram."""
     link = '<geom type="capsule" fromto="0 0 0 {} 0 {}" size=".02" mass="1" contype="0" conaffinity="0"/>'
     return scene(
         f"""<body name="crank" pos="0 0 1"><joint name="crank" axis="0 1 0"/>{link.format(0, crank)}

@@ -1,13 +1,13 @@
-"""A run that is drawn in tests, and where its bodies are on the screen."""
+"""A small world and its run, for tests of views."""
 
 import stickslip as ss
 
 HOSTILE = '</script><img src=x onerror="window.hurt=1"><b>'
-"""Name of a body that would be markup."""
+"""Name of a body that contains markup."""
 
 
 def world():
-    """A box at rest, a ball that falls beside it, and one that slides towards it."""
+    """Return a box at rest, a ball that falls beside it, and a ball that slides towards it."""
     builder = ss.WorldBuilder()
     builder.body("floor", ss.Plane(), fixed=True)
     builder.body(HOSTILE, ss.Cuboid((0.4, 0.4, 0.4)), position=(0.0, 0.0, 0.2), density=500.0)
@@ -17,5 +17,5 @@ def world():
 
 
 def fall():
-    """A run of it, 0.4 s."""
+    """Return a run of this world over 0.4 s."""
     return ss.simulate(world(), until=0.4, h=0.01)

@@ -1,4 +1,4 @@
-"""Pages of the docs whose blocks run one after the other, and print what stands beneath them."""
+"""Execution of the code blocks of pages of the docs, with comparison of their outputs."""
 
 import contextlib
 import io
@@ -8,13 +8,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
-"""A block of Python, and the output right beneath it, in a fence without a language."""
+"""A block of Python, and the output directly below it in a fence without a language."""
 MACHINE = re.compile(r"-?\b\d+(?:\.\d+)?e-\d\d\b|^  iterations .*$|^  time +[\d.]+ .s.*$", re.MULTILINE)
-"""What differs between machines: errors near rounding, counts of iterations, and times of solves."""
+"""Output that depends on the machine: errors near rounding, numbers of iterations, and times of solves."""
 
 
 def run_page(page: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The names that the blocks leave, and what each printed beside what the page shows."""
+    """Run the blocks of a page; return their global names, and pairs of printed and shown output."""
     names: dict[str, Any] = {}
     outputs = []
     for code, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -25,7 +25,7 @@ def run_page(page: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
 
 
 def check_page(name: str) -> dict[str, Any]:
-    """Run docs/NAME in the current folder; every output is the one that is shown. The names that are left."""
+    """Run docs/NAME in the current folder and assert that outputs are as shown; return the global names."""
     names, outputs = run_page(ROOT / "docs" / name)
     assert outputs
     for printed, shown in outputs:

@@ -1,4 +1,4 @@
-"""A smooth scheme without contacts, with a memory of changing length, to try runs on; and its derivative."""
+"""A smooth scheme without contacts, with a memory of changing length, and its derivative, for tests."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ EPS = 1e-3
 
 
 def cart(effort=0.3):
-    """A cart on a rail that a motor pushes, and a ball that flies free, both spinning."""
+    """Return a cart on a rail with a motor, and a free spinning ball."""
     builder = ss.WorldBuilder()
     builder.body("cart", ss.Cuboid((0.4, 0.2, 0.1)), position=(0, 0, 1), mass=1.5, velocity=(0.2, 0, 0))
     builder.body(
@@ -41,7 +41,7 @@ def cart(effort=0.3):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smooth(Options):
-    """Bodies in a force field, which it makes weaker the faster they were when they were last looked at."""
+    """Scheme for bodies in a force field that decreases with the velocities in the memory."""
 
     bad: int = option(-1, "the step that is not good")
 
@@ -49,28 +49,28 @@ class Smooth(Options):
         return {"approach": np.zeros(0), "h": np.zeros(1), "count": np.zeros(1)}
 
     def step(self, prepared, state, memory, h, solver):
-        made = int(memory["count"][0])
-        q, v, approach = carried(
-            numbers_of(prepared.world), state.q, state.v, memory["approach"], h, memory["h"][0], made
+        count = int(memory["count"][0])
+        q, v, approach = step_map(
+            parameters_of(prepared.world), state.q, state.v, memory["approach"], h, memory["h"][0], count
         )
-        memory = {"approach": approach, "h": np.array([h]), "count": np.array([made + 1.0])}
+        memory = {"approach": approach, "h": np.array([h]), "count": np.array([count + 1.0])}
         zero = EnergyTerms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         return Step(
             State(state.t + h, q, v), h, np.zeros((0, 6)), np.zeros((0, 6)), memory,
             bodies=BodyPart(NO_CONTACTS, np.zeros(0), zero, 0.0, 0.0, 0.0),
-            reason="told so" if made == self.bad else "",
+            reason="deliberate failure" if count == self.bad else "",
         )  # fmt: skip
 
 
-def numbers_of(world):
-    """What of a world the map of a step knows."""
-    own = Parameters.of(world)
-    return {name: getattr(own, name) for name in ("gravity", "mass", "effort", "wrench")}
+def parameters_of(world):
+    """Return the parameters of a world on which the map of a step depends."""
+    parameters = Parameters.of(world)
+    return {name: getattr(parameters, name) for name in ("gravity", "mass", "effort", "wrench")}
 
 
-def carried(numbers, q, v, approach, h, before, made):
-    """The map of a step: q, v and how many numbers as the step's number says go on."""
-    gravity, mass, effort, wrench = numbers.values()
+def step_map(parameters, q, v, approach, h, before, count):
+    """Return q, v and the approach velocities after a step; `count` determines the number of the latter."""
+    gravity, mass, effort, wrench = parameters.values()
     q, v = q.reshape(-1, 7).copy(), v.reshape(-1, 6).copy()
     weak = 1.0 / (1.0 + (approach**2).sum())
     F = 0.5 * (h + before) * wrench
@@ -83,15 +83,15 @@ def carried(numbers, q, v, approach, h, before, made):
     q[:, 3:4] = w - (x * half).sum(axis=1, keepdims=True)
     q[:, 4:] = x + w * half + np.cross(x, half)
     q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
-    return q.reshape(-1), v.reshape(-1), v.reshape(-1)[: made % 3] * gravity[2]
+    return q.reshape(-1), v.reshape(-1), v.reshape(-1)[: count % 3] * gravity[2]
 
 
 class SmoothDerivative(StepDerivative):
-    """By differences of fourth order, as matrices."""
+    """Derivative of a step by differences of fourth order."""
 
     def __init__(self, scheme, prepared, state, memory, h, solver, *, kappa=0.0):
         self.step, world = scheme.step(prepared, state, memory, h, solver), prepared.world
-        made, numbers = int(memory["count"][0]), numbers_of(world)
+        count, parameters = int(memory["count"][0]), parameters_of(world)
         end, n = self.step.state, len(world.names)
         self.by = {
             "q": (6 * n,),
@@ -100,41 +100,41 @@ class SmoothDerivative(StepDerivative):
             "h_before": (1,),
             "approach": memory["approach"].shape,
         }
-        self.by |= {name: value.shape for name, value in numbers.items()}
+        self.by |= {name: value.shape for name, value in parameters.items()}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": (0, 6), "approach": self.step.memory["approach"].shape}
-        if made == 4:
+        if count == 4:
             self.exists, self.notes = False, ("a kink by order",)
-        if made in (2, 6):
+        if count in (2, 6):
             self.unique, self.notes = False, ("two answers by order",)
 
         def outcome(by, change):
-            at = {"q": state.q, "v": state.v, "h": np.array([h]), "h_before": memory["h"]}
-            at["approach"] = memory["approach"]
-            given = dict(numbers)
-            if by in given:
-                given[by] = given[by] + change.reshape(given[by].shape)
+            start = {"q": state.q, "v": state.v, "h": np.array([h]), "h_before": memory["h"]}
+            start["approach"] = memory["approach"]
+            values = dict(parameters)
+            if by in values:
+                values[by] = values[by] + change.reshape(values[by].shape)
             else:
-                at[by] = moved(state.q, change) if by == "q" else at[by] + change
-            q, v, approach = carried(
-                given, at["q"], at["v"], at["approach"], at["h"][0], at["h_before"][0], made
+                start[by] = moved(state.q, change) if by == "q" else start[by] + change
+            q, v, approach = step_map(
+                values, start["q"], start["v"], start["approach"], start["h"][0], start["h_before"][0], count
             )
-            gone = to_displacements(end.q, (q - end.q)[:, None])[:, 0]
-            return {"q": gone, "v": v, "r": np.zeros(0), "approach": approach}
+            displacement = to_displacements(end.q, (q - end.q)[:, None])[:, 0]
+            return {"q": displacement, "v": v, "r": np.zeros(0), "approach": approach}
 
         self.outcome, self.matrices = outcome, {}
 
     def matrix(self, of, by):
-        """Made where it is asked for."""
+        """Return the derivative of a result by an input, computed at the first call."""
         if by not in self.matrices:
             size = int(np.prod(self.by[by]))
-            found = {name: np.zeros((int(np.prod(s)), size)) for name, s in self.of.items()}
+            columns = {name: np.zeros((int(np.prod(s)), size)) for name, s in self.of.items()}
             for i in range(size):
                 e = EPS * np.eye(size)[i]
                 outs = [self.outcome(by, s * e) for s in (1, -1, 2, -2)]
                 for name in self.of:
                     a, b, c, d = (out[name] for out in outs)
-                    found[name][:, i] = (8 * (a - b) - (c - d)) / (12 * EPS)
-            self.matrices[by] = found
+                    columns[name][:, i] = (8 * (a - b) - (c - d)) / (12 * EPS)
+            self.matrices[by] = columns
         return self.matrices[by][of]
 
     def forward(self, tangents):
@@ -158,7 +158,7 @@ class SmoothDerivative(StepDerivative):
 
 
 def moved(q, displacement):
-    """q with all bodies displaced, exactly."""
+    """Return q with all bodies displaced, without linearisation."""
     q, d = q.reshape(-1, 7).copy(), displacement.reshape(-1, 6)
     q[:, :3] += d[:, :3]
     w, x, half = q[:, 3:4].copy(), q[:, 4:].copy(), 0.5 * d[:, 3:]

@@ -1,4 +1,4 @@
-"""Derivatives of solutions against central differences of problems that are solved again."""
+"""Comparison of derivatives of solutions with central differences of solutions of perturbed problems."""
 
 from dataclasses import replace
 
@@ -30,8 +30,10 @@ def random_local(K, seed, ridge=0.5, pressed=False):
 
 
 def random_global(K, seed, joints=0, spare=4):
-    """More velocities than impulses, so that W is regular; without joints M is a little asymmetric, as
-    recorded ones are."""
+    """Return a global problem with more velocities than impulses, so that W is regular.
+
+    Without joints M is slightly asymmetric, as in recorded problems.
+    """
     rng = np.random.default_rng(seed)
     nv = K.size + joints + spare
     A = rng.normal(size=(nv, nv))
@@ -55,7 +57,7 @@ def _set_group(problem, name, value):
 
 
 def changed(problem, name, value):
-    """The problem with one of its arrays, as a derivative names them, replaced."""
+    """Return the problem with one array replaced; names are those of derivatives."""
     if name in ("mu", "mu_roll", "mu_spin"):
         return _set_group(problem, name, value)
     if name == "coefficient":
@@ -82,13 +84,13 @@ def current(problem, name):
 
 def direction(problem, name, shape, rng):
     step = rng.normal(size=shape)
-    if name == "M" and (len(shape) == 3 or problem.G is not None):  # such are taken only if symmetric
+    if name == "M" and (len(shape) == 3 or problem.G is not None):  # such M must be symmetric
         step = 0.5 * (step + np.swapaxes(step, -1, -2))
     return step
 
 
 def worst_difference(derivative, problem, name, rng, at=None, step=1e-5):
-    """Largest relative error, over what changes, of one directional derivative; and of its transpose."""
+    """Return the largest relative error of a directional derivative, and that of its transpose."""
     at = at or (lambda problem: solved(problem))
     x = current(problem, name)
     dx = direction(problem, name, derivative.by[name], rng)

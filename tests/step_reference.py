@@ -1,8 +1,8 @@
-"""A second reading of the equations of a step (`problem/step_problem.py`), dense and slow, to check it.
+"""Independent dense implementation of the equations of a step, as a reference for `problem/step_problem.py`.
 
-Nothing is shared with it but the nouns: rotations are matrices, gaps and errors of joints are written anew,
-every derivative is a complex step (Squire & Trapp 1998), and the solver is a plain interior point: Newton on
-the equations with κ, which falls by a constant factor; no predictor, no scaling, no sparsity.
+Only names are shared: rotations are matrices, gaps and joint errors are implemented separately, every
+derivative is a complex step (Squire & Trapp 1998), and the solver is a simple interior point: Newton's method
+on the equations with κ, which decreases by a constant factor, without predictor, scaling or sparsity.
 """
 
 from collections.abc import Callable
@@ -51,24 +51,24 @@ class Reference:
         c, j = problem.contacts, problem.joints
         self.normal_rows = [self.slope(lambda z, i=i: np.array([self.gap(z, i)])) for i in range(c.gap.size)]
         self.slips = [self.slip_rows(i) for i in range(c.gap.size)]
-        self.parts = [one for k in range(j.kind.size) for one in self.joint_parts(k)]
+        self.parts = [part for k in range(j.kind.size) for part in self.joint_parts(k)]
         self.part_rows = [self.slope(value) for _, value, _ in self.parts]
 
-    # Where bodies are, and how that changes.
+    # Positions of bodies and their derivatives.
 
     def moved(self, v, h):
-        """(x, R) of all bodies after moving with v (n, 6) for h."""
+        """Return (x, R) of all bodies after moving with v (n, 6) for the time h."""
         return [(x + h * w[:3], R @ cayley(h * w[3:])) for (x, R), w in zip(self.places, v, strict=True)]
 
     def whole(self, v):
-        """Velocities of all bodies from those of the moving ones."""
+        """Return the velocities of all bodies from those of the moving ones."""
         out = np.array(self.problem.v, dtype=np.asarray(v).dtype)
         for b in self.moving:
             out[b] = v[6 * self.problem.row[b] : 6 * self.problem.row[b] + 6]
         return out
 
     def slope(self, value: Callable):
-        """Derivative at the start by the velocities of all bodies, shape (m, n, 6)."""
+        """Return the derivative at the start by the velocities of all bodies, shape (m, n, 6)."""
         n, columns = len(self.places), []
         for k in range(6 * n):
             v = np.zeros(6 * n, complex)
@@ -89,7 +89,7 @@ class Reference:
         return np.sqrt(d @ d) - c.radius[i].sum()
 
     def slip_rows(self, i):
-        """Groups of friction of a contact: coefficient, and rows (k, n, 6) at the start."""
+        """Return coefficient and rows (k, n, 6) at the start of every friction group of a contact."""
         c, forms, model = self.problem.contacts, self.problem.contacts.forms, self.problem.model
         a, b = forms.body[i]
         point = np.array(
@@ -114,35 +114,46 @@ class Reference:
     # Joints.
 
     def side(self, z, k, side):
-        """Point and axes (columns) of a joint on one of its bodies."""
+        """Return point and axes (columns) of a joint on one of its bodies."""
         j = self.problem.joints
         b = j.body[k, side]
         x, R = (np.zeros(3), np.eye(3)) if b < 0 else z[b]
         return x + R @ j.point[k, side], R @ j.frame[k, side].T
 
     def joint_parts(self, k):
-        """What joint k does: (what, value at (x, R) of all bodies, largest impulse)."""
+        """Return the parts of joint k: (kind, function of (x, R) of all bodies, largest impulse).
+
+        Kinds are `hold` (equalities), `stop` (limits) and `dry` (friction).
+        """
         j = self.problem.joints
-        kind, found = j.kind[k], []
+        kind, parts = j.kind[k], []
         rope = kind == DISTANCE and np.isfinite([j.lower[k, 0], j.upper[k, 0]]).any()
         if not rope:
-            found.append(("hold", lambda z: self.held(z, k), 0.0))
+            parts.append(("hold", lambda z: self.error(z, k), 0.0))
         for c, leaves in enumerate((kind in (SLIDER, CYLINDRICAL) or rope, kind in (HINGE, CYLINDRICAL))):
             if not leaves:
                 continue
             if np.isfinite(j.lower[k, c]):
-                found.append(
-                    ("stop", lambda z, c=c: self.left(z, k, c) - j.lower[k, c] - j.bounce[k, c, 0], 0.0)
+                parts.append(
+                    (
+                        "stop",
+                        lambda z, c=c: self.free_coordinate(z, k, c) - j.lower[k, c] - j.bounce[k, c, 0],
+                        0.0,
+                    )
                 )
             if np.isfinite(j.upper[k, c]):
-                found.append(
-                    ("stop", lambda z, c=c: j.upper[k, c] - self.left(z, k, c) - j.bounce[k, c, 1], 0.0)
+                parts.append(
+                    (
+                        "stop",
+                        lambda z, c=c: j.upper[k, c] - self.free_coordinate(z, k, c) - j.bounce[k, c, 1],
+                        0.0,
+                    )
                 )
             if j.friction[k, c] > 0.0:
-                found.append(("dry", lambda z, c=c: self.left(z, k, c), j.friction[k, c]))
-        return found
+                parts.append(("dry", lambda z, c=c: self.free_coordinate(z, k, c), j.friction[k, c]))
+        return parts
 
-    def held(self, z, k):
+    def error(self, z, k):
         kind = self.problem.joints.kind[k]
         (P, A), (Q, B) = self.side(z, k, 0), self.side(z, k, 1)
         d = P - Q
@@ -159,8 +170,8 @@ class Reference:
             [place, np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]]) / w]
         )
 
-    def left(self, z, k, c):
-        """Slide or angle that a joint leaves free."""
+    def free_coordinate(self, z, k, c):
+        """Return the free coordinate of a joint: slide (c = 0) or angle (c = 1)."""
         j = self.problem.joints
         (P, A), (Q, B) = self.side(z, k, 0), self.side(z, k, 1)
         d = P - Q
@@ -181,14 +192,14 @@ class Reference:
             x.append([1.0, 1.0])
             for mu, rows in groups:
                 x.append([*np.zeros(len(rows)), 1.0] if mu > 0.0 else [])
-        for what, value, _ in self.parts:
-            x.append(np.zeros(np.atleast_1d(value(self.places)).size) if what == "hold" else [1.0, 1.0])
-            if what == "dry":
+        for role, value, _ in self.parts:
+            x.append(np.zeros(np.atleast_1d(value(self.places)).size) if role == "hold" else [1.0, 1.0])
+            if role == "dry":
                 x[-1] = [0.0, 1.0]
-        return np.concatenate([np.asarray(one, float) for one in x])
+        return np.concatenate([np.asarray(part, float) for part in x])
 
     def equations(self, x, kappa):
-        """Residuals, and pairs (a, |b|) of which a must stay above |b|."""
+        """Return residuals, and pairs (a, |b|) for which a > |b| must hold."""
         p, at, out, inside = self.problem, self.nv, [], []
         v = self.whole(x[: self.nv])
         end, push = self.moved(v, p.h), np.zeros((len(self.places), 6), x.dtype)
@@ -214,14 +225,14 @@ class Reference:
                 push += np.tensordot(b, rows, 1)
                 out += [mu * y * eta + b @ u - kappa, *(mu * y * u + eta * b)]
                 inside += [(mu * y, np.sqrt(b @ b)), (eta, np.sqrt(u @ u))]
-        for (what, value, largest), rows in zip(self.parts, self.part_rows, strict=True):
-            if what == "hold":
+        for (role, value, largest), rows in zip(self.parts, self.part_rows, strict=True):
+            if role == "hold":
                 push += np.tensordot(take(len(rows)), rows, 1)
                 out += [*(value(end) / p.h)]
                 continue
             r, s = take(2)
             push += r * rows[0]
-            if what == "stop":
+            if role == "stop":
                 out += [r * s - kappa, s - value(end)]
                 inside += [(r, 0.0), (s, 0.0)]
             else:
@@ -234,7 +245,7 @@ class Reference:
         return np.array(out), [(np.real(a), np.real(b)) for a, b in inside]
 
     def solve(self, kappa=1e-13, factor=0.1):
-        """x with the equations at `kappa` met to rounding or nearly so."""
+        """Solve the equations at `kappa` nearly to rounding."""
         x, k = self.guess(), 0.1
         while True:
             for _ in range(50):
@@ -260,7 +271,7 @@ class Reference:
             k = max(factor * k, kappa)
 
     def unknowns(self, v, r, slack):
-        """x from velocities, impulses and slacks as a `StepPoint` has them."""
+        """Return x from velocities, impulses and slacks in the order of a `StepPoint`."""
         x, at = [*v], 0
         for groups in self.slips:
             x += [r[at], slack[at]]
@@ -268,13 +279,13 @@ class Reference:
             for mu, rows in groups:
                 x += [*r[at : at + len(rows)], slack[at]] if mu > 0.0 else []
                 at += len(rows)
-        for (what, _, _), rows in zip(self.parts, self.part_rows, strict=True):
-            x += [*r[at : at + len(rows)]] if what == "hold" else [r[at], slack[at]]
+        for (role, _, _), rows in zip(self.parts, self.part_rows, strict=True):
+            x += [*r[at : at + len(rows)]] if role == "hold" else [r[at], slack[at]]
             at += len(rows)
         return np.array(x)
 
     def impulses(self, x):
-        """r of `step_tangent` from x: normal, then groups; joints likewise."""
+        """Return r from x in the order of `step_tangent`: normal and groups of each contact, then joints."""
         at, r = self.nv, []
         for groups in self.slips:
             r.append(x[at])
@@ -282,8 +293,8 @@ class Reference:
             for mu, rows in groups:
                 r += [*x[at : at + len(rows)]] if mu > 0.0 else [0.0] * len(rows)
                 at += len(rows) + 1 if mu > 0.0 else 0
-        for (what, _, _), rows in zip(self.parts, self.part_rows, strict=True):
+        for (role, _, _), rows in zip(self.parts, self.part_rows, strict=True):
             size = len(rows)
             r += [*x[at : at + size]]
-            at += size if what == "hold" else 2
+            at += size if role == "hold" else 2
         return np.array(r)

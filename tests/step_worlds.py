@@ -1,4 +1,4 @@
-"""Small worlds whose steps have derivatives: shapes on planes, pairs of spheres, every joint, every force."""
+"""Small worlds with differentiable steps: shapes on planes, pairs of spheres, every joint, every force."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from stickslip.state import State
 
 SOLVER = registry.make("auto", tolerance=1e-13)
 NOTHING = {"joint_id": np.zeros(0), "joint_size": np.zeros(0), "joint_r": np.zeros(0), "reserve": np.zeros(1)}
-"""The memory of a first step, from overlapping bodies too."""
+"""Memory of a first step, also for overlapping bodies."""
 
 
-def turned(p, way):
-    """Quaternion p turned by the small rotation `way` in the frame of the body."""
-    w = np.concatenate([[1.0], 0.5 * np.asarray(way)])
+def turned(p, rotation):
+    """Return quaternion p rotated by the small rotation vector `rotation` in the frame of the body."""
+    w = np.concatenate([[1.0], 0.5 * np.asarray(rotation)])
     a, b = p, w / np.linalg.norm(w)
     out = np.array(
         [
@@ -28,17 +28,17 @@ def turned(p, way):
     return out / np.linalg.norm(out)
 
 
-def displaced(q, way):
-    """q of bodies moved by displacements, 6 numbers each."""
+def displaced(q, change):
+    """Return q of bodies moved by displacements, 6 numbers for each body."""
     out = np.array(q, float).reshape(-1, 7)
-    for body, d in zip(out, np.reshape(way, (-1, 6)), strict=True):
+    for body, d in zip(out, np.reshape(change, (-1, 6)), strict=True):
         body[:3] += d[:3]
         body[3:] = turned(body[3:], d[3:])
     return out.reshape(-1)
 
 
 def displacement(q, other):
-    """Displacements from q to `other`, which is close by."""
+    """Return the displacements from q to `other`, which is close."""
     out = []
     for a, b in zip(np.reshape(q, (-1, 7)), np.reshape(other, (-1, 7)), strict=True):
         w = a[3] * b[4:] - b[3] * a[4:] - np.cross(a[4:], b[4:])
@@ -47,17 +47,17 @@ def displacement(q, other):
     return np.concatenate(out)
 
 
-def moved_inputs(world, state, h, name, way):
-    """World, state and h with `name` changed by `way`."""
+def moved_inputs(world, state, h, name, change):
+    """Return world, state and h with the input `name` changed by `change`."""
     if name == "q":
-        return world, State(state.t, displaced(state.q, way), state.v), h
+        return world, State(state.t, displaced(state.q, change), state.v), h
     if name == "v":
-        return world, State(state.t, state.q, state.v + way), h
+        return world, State(state.t, state.q, state.v + change), h
     if name == "h":
-        return world, state, h + float(np.ravel(way)[0])
-    given = Parameters.of(world)
-    value = getattr(given, name)
-    return given.with_(**{name: value + np.reshape(way, value.shape)}).applied(world), state, h
+        return world, state, h + float(np.ravel(change)[0])
+    parameters = Parameters.of(world)
+    value = getattr(parameters, name)
+    return parameters.with_(**{name: value + np.reshape(change, value.shape)}).applied(world), state, h
 
 
 def random_turn(rng, most=3.0):
@@ -69,26 +69,29 @@ STEPS = {
     "q": 1e-6, "v": 1e-6, "h": 1e-8, "gravity": 1e-3, "mu": 1e-6, "mu_roll": 1e-7, "mu_spin": 1e-7, "e": 1e-6,
     "size": 1e-7, "place": 1e-7, "effort": 1e-3, "wrench": 1e-3,
 }  # fmt: skip
-"""Lengths of central differences, about the cube root of rounding of what they change."""
+"""Lengths of central differences, about the cube root of the rounding of the inputs."""
 
 
 def random_way(world, name, shape, rng):
-    """A direction of central differences, of its length, that leaves the world one."""
-    given = Parameters.of(world)
+    """Return a random change of an input for central differences, such that the world remains valid."""
+    parameters = Parameters.of(world)
     dynamic = (world.mass > 0.0).astype(float)
-    way = rng.normal(size=shape)
+    change = rng.normal(size=shape)
     if name in ("mass", "inertia"):
-        return 1e-5 * way * np.abs(getattr(given, name))
+        return 1e-5 * change * np.abs(getattr(parameters, name))
     if name == "wrench":
-        way *= dynamic[:, None]
+        change *= dynamic[:, None]
     if name in ("mu_roll", "mu_spin", "e"):
-        way *= getattr(given, name) > 0.0  # parts of the law that are not there have no derivative
-    return STEPS[name] * way
+        change *= getattr(parameters, name) > 0.0  # absent parts of the law have no derivative
+    return STEPS[name] * change
 
 
-def differences(step, world, state, h, name, way):
-    """Central differences of q, v, r over twice `way`; step(world, state, h) gives a Step."""
-    after, before = (step(*moved_inputs(world, state, h, name, side * way)) for side in (1.0, -1.0))
+def differences(step, world, state, h, name, change):
+    """Return half the differences of q, v, r between the changes `change` and `-change` of an input.
+
+    step: function of world, state and h that returns a Step.
+    """
+    after, before = (step(*moved_inputs(world, state, h, name, side * change)) for side in (1.0, -1.0))
     middle = step(world, state, h).state.q
     assert np.array_equal(after.contacts.id, before.contacts.id)
     return {
@@ -98,18 +101,20 @@ def differences(step, world, state, h, name, way):
     }
 
 
-def disagreement(found, expected, size=1.0):
-    """Largest difference, as a share of the largest number; `size`: of what rounding of 1e-14 may be off."""
-    off = {}
+def disagreement(computed, expected, size=1.0):
+    """Return the largest relative difference by name; size: scale of the allowed rounding errors."""
+    errors = {}
     for name, value in expected.items():
-        largest = max(np.abs(value).max(initial=0.0), np.abs(found[name]).max(initial=0.0))
+        largest = max(np.abs(value).max(initial=0.0), np.abs(computed[name]).max(initial=0.0))
         slack = 3e-14 * size
-        off[name] = max(np.abs(found[name] - value).max(initial=0.0) - slack, 0.0) / max(largest, 1e-300)
-    return off
+        errors[name] = max(np.abs(computed[name] - value).max(initial=0.0) - slack, 0.0) / max(
+            largest, 1e-300
+        )
+    return errors
 
 
 def tumbling(seed, mu_spin=0.003):
-    """A box, balls, a compound and a capsule that strike a tilted floor, and a ball that strikes another."""
+    """Return a box, balls, a compound and a capsule that strike a tilted floor, and balls that collide."""
     rng = np.random.default_rng(seed)
     b = ss.WorldBuilder()
     b.material("hard", mu=0.3, e=0.5)
@@ -156,7 +161,7 @@ def wind(t, x, p, v, spin):
 
 
 def jointed(kind, seed=0):
-    """Two bodies joined in some way, thrown, with stops that are reached, friction, and every force."""
+    """Return two thrown bodies with a joint of some kind, active stops, friction, and every force."""
     rng = np.random.default_rng(seed)
     b = ss.WorldBuilder()
     for k, name in enumerate(("one", "two")):
@@ -164,16 +169,16 @@ def jointed(kind, seed=0):
             name, ss.Cuboid((0.2, 0.3, 0.25)), position=(0, 0.4 * k, 0.1 * k), quaternion=random_turn(rng),
             velocity=rng.normal(size=3), spin=rng.normal(size=3),
         )  # fmt: skip
-    how = {}
+    options = {}
     if kind in ("hinge", "slider", "cylindrical"):
-        how = {"axis": (0.3, 1, 0.2), "limits": (-1e-4, 1e-4), "friction": 0.3, "e": 0.4}
+        options = {"axis": (0.3, 1, 0.2), "limits": (-1e-4, 1e-4), "friction": 0.3, "e": 0.4}
     if kind == "cylindrical":
-        how |= {"turn_limits": (-1e-4, 1e-4), "turn_friction": 0.2}
+        options |= {"turn_limits": (-1e-4, 1e-4), "turn_friction": 0.2}
     if kind in ("distance", "rope"):
-        how = {"second_point": (0.1, 0.5, 0.1)}
+        options = {"second_point": (0.1, 0.5, 0.1)}
     if kind == "rope":
-        how |= {"limits": (0.3, np.linalg.norm([0.1, 0.3, 0.05])), "e": 0.4}
-    b.joint("joint", "distance" if kind == "rope" else kind, "one", "two", point=(0, 0.2, 0.05), **how)
+        options |= {"limits": (0.3, np.linalg.norm([0.1, 0.3, 0.05])), "e": 0.4}
+    b.joint("joint", "distance" if kind == "rope" else kind, "one", "two", point=(0, 0.2, 0.05), **options)
     b.joint("hung", "ball", "two", None, point=(0, 0.6, 0.3))
     b.force(
         ss.forces.Spring(
@@ -197,7 +202,7 @@ def jointed(kind, seed=0):
 
 
 def linked(count):
-    """A chain of balls over a floor that some of them touch, with springs past one link, dampers, motors."""
+    """Return a chain of balls above a floor that some of them touch, with springs, dampers and motors."""
     rng = np.random.default_rng(7)
     b = ss.WorldBuilder()
     b.material("default", mu=0.4, e=0.2)

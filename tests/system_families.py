@@ -1,4 +1,4 @@
-"""Families of systems written as equations, and their steps moved a little, beside derivatives."""
+"""Families of systems of equations, and finite differences of their steps as a reference for derivatives."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ SCHEMES = MOREAU_JEAN | VARIATIONAL
 
 
 def swing(m=1.0, length=0.7, mu=0.3, e=0.4, push=(0.0, 0.0)):
-    """Two coordinates with a mass matrix that is not constant, on a curved floor with friction."""
+    """Return two coordinates with a variable mass matrix on a curved floor with friction."""
 
     def mass(q):
         c = 0.1 * np.cos(q[0])
@@ -47,14 +47,16 @@ def swing(m=1.0, length=0.7, mu=0.3, e=0.4, push=(0.0, 0.0)):
 
 
 def dry(level=3.0, m=2.0, speed=0.5):
-    """A mass that slides with dry friction along a curved output."""
+    """Return a mass that slides with dry friction along a curved output."""
     body = ss.Lagrangian("mass", M=m, q0=0.0, v0=speed, F_ext=-1.0)
-    way = ss.Scleronomous(lambda q: [q[0] + 0.1 * np.sin(q[0])], dy_dq=lambda q: [[1.0 + 0.1 * np.cos(q[0])]])
-    return ss.NonsmoothSystem([body], [ss.Interaction("dry", "mass", way, ss.laws.Relay(level))])
+    output = ss.Scleronomous(
+        lambda q: [q[0] + 0.1 * np.sin(q[0])], dy_dq=lambda q: [[1.0 + 0.1 * np.cos(q[0])]]
+    )
+    return ss.NonsmoothSystem([body], [ss.Interaction("dry", "mass", output, ss.laws.Relay(level))])
 
 
 def rod(length=1.0, m=2.0):
-    """A mass that a rod holds: a joint."""
+    """Return a mass on a rod, which is a joint."""
     start = [0.6 * length, -0.8 * length]
     body = ss.Lagrangian("bob", M=m * np.eye(2), q0=start, v0=[0.8, 0.6], F_ext=[0.0, -9.81 * m])
     held = ss.Scleronomous(lambda q: [0.5 * (q @ q - length**2)], dy_dq=lambda q: [q])
@@ -62,7 +64,7 @@ def rod(length=1.0, m=2.0):
 
 
 def ball(mu=0.3, mass=2.0, speed=1.0):
-    """A Newton-Euler ball that slides and spins on the floor."""
+    """Return a Newton-Euler ball that slides and spins on the floor."""
     body = ss.NewtonEuler(
         "ball", mass=mass, inertia=[0.02, 0.03, 0.025], q0=[0, 0, 0.2, 1, 0, 0, 0],
         v0=[speed, 0.3, -0.1, 0.2, 3, -1], force=[0, 0, -9.81 * mass],
@@ -72,7 +74,7 @@ def ball(mu=0.3, mass=2.0, speed=1.0):
 
 
 def pair(m=1.0, masses=(2.0, 1.0), e=0.3):
-    """Two systems that strike each other."""
+    """Return two systems that strike each other."""
     a = ss.Lagrangian("a", M=m, q0=0.0, v0=1.0)
     b = ss.Lagrangian("b", M=np.diag(masses), q0=[5e-4, 0.0], v0=[-1.0, 0.4])
     between = ss.Scleronomous(lambda q: [q[1] - q[0], q[2]], dy_dq=lambda q: [[-1, 1, 0], [0, 0, 1]])
@@ -81,7 +83,7 @@ def pair(m=1.0, masses=(2.0, 1.0), e=0.3):
 
 
 def soft(stiffness=1000.0):
-    """A compliant contact: its law is on positions."""
+    """Return a mass with a compliant contact, whose law is at position level."""
     body = ss.Lagrangian("mass", M=1.0, q0=-0.01, v0=-0.5, F_ext=-9.81)
     pad = ss.systems.CompliantRelation(lambda q, lam: [q[0] + lam[0] / stiffness])
     return ss.NonsmoothSystem([body], [ss.Interaction("pad", "mass", pad, ss.laws.Complementarity())])
@@ -97,20 +99,21 @@ FAMILIES = {
 
 
 def derivative(family, scheme, h, steps=0, kappa=0.0, solver=SOLVER):
-    """That of the step after some others."""
+    """Return the derivative of the step after `steps` steps."""
     system, state = PreparedSystem(family), first_state(family.system)
     memory = scheme.begin(system, state, h)
     for _ in range(steps):
         step = scheme.step(system, state, memory, h, solver)
         state, memory = step.state, step.memory
-    how = {"h": h, "solver": solver, "scheme": scheme, "memory": memory, "kappa": kappa}
-    return system_derivative(system, state, **how)
+    options = {"h": h, "solver": solver, "scheme": scheme, "memory": memory, "kappa": kappa}
+    return system_derivative(system, state, **options)
 
 
-def moved(found, scheme, name, change):
-    """The end of the step with one input changed, as one array."""
-    made = found._equations.made
-    state, memory, h, system = made.state, dict(made.memory), made.h, made.prepared.system
+def moved(computed, scheme, name, change):
+    """Return the end of the step with one input changed, as one array."""
+    base = computed._equations.made
+    state, memory, h = base.state, dict(base.memory), base.h
+    system = base.prepared.system
     q, v = np.array(state.q), np.array(state.v)
     if name == "q":
         q += change
@@ -123,33 +126,35 @@ def moved(found, scheme, name, change):
     elif name == "approach":
         memory["approach"] = memory["approach"] + change
     else:
-        family = made.prepared.family
+        family = base.prepared.family
         system = family.at({name: family.numbers[name].ravel() + change})
-    if "y" in memory:  # outputs at the start, which Moreau-Jean remembers
+    if "y" in memory:  # outputs at the start, in the memory of Moreau-Jean
         y = np.zeros(system.size)
-        for one in system.interactions:
-            y[one.components] = one.mechanical.y(state.t, q[one.q], np.zeros(one.law.size), state.z[one.z])
+        for bound in system.interactions:
+            lam = np.zeros(bound.law.size)
+            y[bound.components] = bound.mechanical.y(state.t, q[bound.q], lam, state.z[bound.z])
         memory["y"] = y
     step = scheme.step(system, State(state.t, q, v, state.z), memory, h, SOLVER)
     assert step.solved
     return np.concatenate([step.state.q, step.state.v, step.r, step.memory.get("approach", np.zeros(0))])
 
 
-def differences(found, scheme, name):
-    """How the end changes with an input, by differences of whole steps of fourth order."""
-    size = int(np.prod(found.by[name], dtype=int))
+def differences(computed, scheme, name):
+    """Return the derivative of the end by an input, by differences of fourth order of whole steps."""
+    size = int(np.prod(computed.by[name], dtype=int))
     columns = []
     for j in range(size):
         unit = np.zeros(size)
-        unit[j] = 1e-3 * found._equations.made.h if name in ("h", "h_before") else 2e-6
+        unit[j] = 1e-3 * computed._equations.made.h if name in ("h", "h_before") else 2e-6
         far, near = (
-            moved(found, scheme, name, k * unit) - moved(found, scheme, name, -k * unit) for k in (2.0, 1.0)
+            moved(computed, scheme, name, k * unit) - moved(computed, scheme, name, -k * unit)
+            for k in (2.0, 1.0)
         )
         columns.append((8.0 * near - far) / (12.0 * unit[j]))
     return np.stack(columns, axis=1)
 
 
-def matrix(found, name):
-    """The same by the derivative."""
-    parts = [of for of in ("q", "v", "r", "approach") if of in found.of]
-    return np.concatenate([found.jacobian(of, name) for of in parts])
+def matrix(computed, name):
+    """Return the same matrix from the derivative."""
+    parts = [of for of in ("q", "v", "r", "approach") if of in computed.of]
+    return np.concatenate([computed.jacobian(of, name) for of in parts])

@@ -1,4 +1,4 @@
-"""Steps of the variational scheme beside their derivatives, and worlds that they are compared on."""
+"""Comparison of derivatives of the variational scheme with finite differences, and worlds for it."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from stickslip.state import State
 
 H = 0.01
 SOLVER = registry.make("newton-ac", tolerance=1e-13)
-"""From tangent to tangent: its answers are closer than those of an interior point can be."""
+"""Solver of successive linearisations, which is more accurate than an interior point."""
 PATH = StepInteriorPoint(tolerance=1e-12)
 CONE = VariationalBodies()
 SCALE = {
@@ -26,16 +26,16 @@ SCALE = {
     "gravity": 1e-2, "mass": 1e-3, "inertia": 1e-3, "mu": 1e-3, "mu_roll": 2e-5, "mu_spin": 2e-5, "e": 1e-3,
     "size": 3e-5, "place": 3e-5, "effort": 1e-2, "wrench": 1e-2,
 }  # fmt: skip
-"""How far inputs are moved; masses and inertias as shares of themselves."""
+"""Lengths of the differences by input; relative for masses and inertias."""
 
 
 def solver_of(scheme, kappa=0.0):
-    """The one that solves steps of this scheme."""
+    """Return the solver for steps of this scheme."""
     return SOLVER if scheme.contact == "cone" and not kappa else replace(PATH, kappa=kappa)
 
 
 def state_after(world, steps=0, scheme=CONE):
-    """State and memory after so many steps from the start."""
+    """Return state and memory after `steps` steps from the start."""
     solver = solver_of(scheme)
     prepared, state = PreparedWorld(world), world.start
     memory = scheme.begin(prepared, state, H)
@@ -52,7 +52,7 @@ def derivative(world, steps=0, scheme=CONE, kappa=0.0):
 
 
 def moved(world, state, memory, h, name, change):
-    """World, state, memory and h with one input changed."""
+    """Return world, state, memory and h with one input changed."""
     if name == "q":
         q = np.empty((len(world.names), 7))
         motion.move_along(state.q.reshape(-1, 7).copy(), change.reshape(-1, 6), 1.0, q)
@@ -65,19 +65,19 @@ def moved(world, state, memory, h, name, change):
         key = "h" if name == "h_before" else name
         memory = memory | {key: memory[key] + change}
     else:
-        given = Parameters.of(world)
-        world = given.with_(**{name: getattr(given, name) + change}).applied(world)
+        parameters = Parameters.of(world)
+        world = parameters.with_(**{name: getattr(parameters, name) + change}).applied(world)
     return world, state, memory, h
 
 
 def change_of(after, before):
-    """Results of two steps, one less the other; of q displacements."""
+    """Return the differences of the results of two steps; those of q are displacements."""
     a, b = after.state.q.reshape(-1, 7), before.state.q.reshape(-1, 7)
     p, r = a[:, 3:], b[:, 3:]
     turned = 4.0 * np.einsum("nij,ni->nj", rates(0.5 * (p + r)), p - r)
     q = np.concatenate([a[:, :3] - b[:, :3], turned], axis=1).reshape(-1)
-    kept = {name: _less(after.memory[name], before.memory[name]) for name in ("approach", "joint_approach")}
-    return {"q": q, "v": after.state.v - before.state.v, "r": _less(after.r, before.r), **kept}
+    memory = {name: _less(after.memory[name], before.memory[name]) for name in ("approach", "joint_approach")}
+    return {"q": q, "v": after.state.v - before.state.v, "r": _less(after.r, before.r), **memory}
 
 
 def _less(a, b):
@@ -85,63 +85,65 @@ def _less(a, b):
 
 
 def directions(world, shapes, rng, names):
-    """A random direction for each input that has numbers and may move both ways."""
-    given = Parameters.of(world)
+    """Yield a random direction for each nonempty input that can change in both directions."""
+    parameters = Parameters.of(world)
     moves = world.row >= 0
     for name in names:
-        way = SCALE[name] * rng.normal(size=shapes[name])
+        direction = SCALE[name] * rng.normal(size=shapes[name])
         if name in ("mass", "inertia"):
-            own = given.mass if name == "mass" else np.trace(world.inertia, axis1=1, axis2=2)[:, None] / 3.0
-            way = way * own
+            size = parameters.mass
+            if name == "inertia":
+                size = np.trace(world.inertia, axis1=1, axis2=2)[:, None] / 3.0
+            direction = direction * size
         if name == "wrench":
-            way[~moves] = 0.0
-        value = getattr(given, name, None)
+            direction[~moves] = 0.0
+        value = getattr(parameters, name, None)
         both = value is None or name not in ("mu_roll", "mu_spin", "e") or (value > 0.0).all()
-        if way.size and both and not (name == "h_before" and not shapes["approach"]):
-            yield name, way
+        if direction.size and both and not (name == "h_before" and not shapes["approach"]):
+            yield name, direction
 
 
 def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), names=None, share=1e-6):
-    """Every derivative along a random direction, beside a central difference of fourth order of whole steps;
-    and the transpose. The derivative."""
+    """Compare every derivative along a random direction with a central difference of fourth order of whole
+    steps, and check the transpose; return the derivative."""
     rng = np.random.default_rng(seed)
     state, memory = state_after(world, steps, scheme)
-    own, solver = PATH if kappa else solver_of(scheme), solver_of(scheme, kappa)
-    found = variational_derivative(scheme, world, state, memory, H, own, kappa=kappa)
+    exact, solver = PATH if kappa else solver_of(scheme), solver_of(scheme, kappa)
+    computed = variational_derivative(scheme, world, state, memory, H, exact, kappa=kappa)
     of = tuple(of) if kappa else (*of, "approach", "joint_approach")
-    for name, way in directions(world, found.by, rng, names or tuple(found.by)):
+    for name, direction in directions(world, computed.by, rng, names or tuple(computed.by)):
         if name == "h_before" and not memory["h"][0]:
             continue
         ends = []
         for side in (1.0, -1.0, 2.0, -2.0):
-            w, s, m, h = moved(world, state, memory, H, name, side * way)
+            w, s, m, h = moved(world, state, memory, H, name, side * direction)
             ends.append(scheme.step(w, s, m, h, solver))
         near, far = change_of(ends[0], ends[1]), change_of(ends[2], ends[3])
-        told = found.jvp(**{name: way})
+        change = computed.jvp(**{name: direction})
         for result in of:
-            if told[result].shape != near[result].shape or near[result].shape != far[result].shape:
-                continue  # at rest rounding says who came to a contact
+            if change[result].shape != near[result].shape or near[result].shape != far[result].shape:
+                continue  # at rest rounding decides about active contacts
             expected = (8.0 * near[result] - far[result]) / 12.0
-            error = np.abs(told[result] - expected).max(initial=0.0)
+            error = np.abs(change[result] - expected).max(initial=0.0)
             size = np.abs(expected).max(initial=0.0)
             assert error <= share * size + 1e-10, f"{result} by {name}: {error:.2e} of {size:.2e}"
-    check_transpose(found, rng)
-    return found
+    check_transpose(computed, rng)
+    return computed
 
 
-def check_transpose(found, rng):
-    """Weights of results times changes of them are weights of inputs times changes of those."""
-    tangents = {name: SCALE[name] * rng.normal(size=shape) for name, shape in found.by.items()}
-    weights = {name: rng.normal(size=shape) for name, shape in found.of.items()}
-    changes, gradient = found.jvp(**tangents), found.vjp(**weights)
-    one = sum(float((changes[name] * weights[name]).sum()) for name in found.of)
-    other = sum(float((gradient[name] * tangents[name]).sum()) for name in found.by)
-    size = sum(float(np.abs(changes[name] * weights[name]).sum()) for name in found.of)
+def check_transpose(computed, rng):
+    """Assert that the scalar products of forward and backward derivatives are equal."""
+    tangents = {name: SCALE[name] * rng.normal(size=shape) for name, shape in computed.by.items()}
+    weights = {name: rng.normal(size=shape) for name, shape in computed.of.items()}
+    changes, gradient = computed.jvp(**tangents), computed.vjp(**weights)
+    one = sum(float((changes[name] * weights[name]).sum()) for name in computed.of)
+    other = sum(float((gradient[name] * tangents[name]).sum()) for name in computed.by)
+    size = sum(float(np.abs(changes[name] * weights[name]).sum()) for name in computed.of)
     assert abs(one - other) <= 1e-10 * max(size, 1e-6)
 
 
 def built(*bodies, ground=(1.0, 0.0, 0.0, 0.0), **material):
-    """A builder with a plane and bodies (name, shape, placement)."""
+    """Return a builder with a plane and bodies (name, shape, placement)."""
     b = ss.WorldBuilder()
     b.material("default", **{"mu": 0.3, **material})
     if ground is not None:
@@ -152,13 +154,13 @@ def built(*bodies, ground=(1.0, 0.0, 0.0, 0.0), **material):
 
 
 def ball(velocity=(0.0, 0.0, -1.0), spin=(0.0, 0.0, 0.0), height=0.0, **material):
-    """A ball on the ground."""
+    """Return a ball at `height` above the ground."""
     how = {"mass": 1.3, "position": (0, 0, 0.2 + height), "velocity": velocity, "spin": spin}
     return built(("ball", ss.Sphere(0.2), how), **material).build()
 
 
 def thrown(shape, seed, **material):
-    """A body in a random pose that strikes a tilted ground with its lowest point in the next step."""
+    """Return a body in a random pose whose lowest point strikes a tilted ground in the next step."""
     rng = np.random.default_rng(seed)
     turn, tilt = rng.normal(size=4), 0.1 * rng.normal(size=4) + [1.0, 0.0, 0.0, 0.0]
     ground = tilt / np.linalg.norm(tilt)
@@ -174,7 +176,7 @@ def thrown(shape, seed, **material):
 
 
 def jointed(kind, **how):
-    """Two boxes, one hung up, with a joint between them."""
+    """Return two boxes with a joint between them, one of them also fixed at a point."""
     b = built(ground=None)
     b.body("a", ss.Cuboid((0.2, 0.3, 0.4)), density=1000.0)
     b.body("b", ss.Cuboid((0.2, 0.1, 0.2)), density=1000.0, position=(0.3, 0.1, 0.4))

@@ -1,4 +1,4 @@
-"""Worlds and a scheme for tests of runs: balls that fall on a floor, by hand."""
+"""Worlds of balls above a floor, and a simple scheme for them, for tests of runs."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from stickslip.state import State
 
 
 def balls(count=2, sensor=None, mass=2.0, joint=False):
-    """Balls of 0.1 m above a floor, the k-th at (k, 0, 0.3 + k / 10)."""
+    """Return balls with radius 0.1 m above a floor, the k-th at (k, 0, 0.3 + k / 10)."""
     builder = ss.WorldBuilder()
     builder.body("floor", ss.Plane(), fixed=True)
     for k in range(count):
@@ -28,7 +28,7 @@ def balls(count=2, sensor=None, mass=2.0, joint=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop(Options):
-    """Balls fall and stop dead on the floor, without any solver."""
+    """Scheme of falling balls that stop at the floor, without a solver."""
 
     bad: float = option(np.inf, "from then on steps are not good", unit="s")
     short: float = option(0.0, "unless they are no longer than this", unit="s")
@@ -58,7 +58,7 @@ class Drop(Options):
         )  # fmt: skip
         end = State(state.t + h, q.reshape(-1), v.reshape(-1))
         account = EnergyTerms(after, energy.potential(world, end.t, end.q), kinetic - after, 0.0, 0.0, 0.0)
-        reason = "told so" if state.t + 1e-9 >= self.bad and h > self.short else ""
+        reason = "deliberate failure" if state.t + 1e-9 >= self.bad and h > self.short else ""
         memory = {"count": memory["count"] + 1.0, "hit": hit.astype(float)}
         return Step(
             end, h, r, np.zeros((n, 6)), memory, reason=reason,
@@ -67,7 +67,7 @@ class Drop(Options):
 
 
 def equal(a, b, rows=slice(None), but=()):
-    """Every column of b is that of the rows of a, bit for bit."""
+    """Assert that every column of b equals that of the rows of a, bit for bit; but: columns not compared."""
     for name in [name for name in COLUMNS if name not in but]:
         x, y = getattr(a, name)[rows], getattr(b, name)
         assert x.dtype == y.dtype

@@ -1,9 +1,9 @@
-"""A wheel with compiled kernels: run workloads for each level of processors, keep what they compiled.
+"""Build the wheel with compiled kernels for each processor level.
 
     python wheels/build.py [--out dist]
 
-For every level `wheels/workloads.py` runs with an empty store, and all entries that it leaves go into
-`build/packs/LEVEL.pack`. Hatchling then builds the wheel around them (`wheels/hook.py`).
+For every level `wheels/workloads.py` runs with an empty store of kernels, and the entries of this store are
+written to `build/packs/LEVEL.pack`. Hatchling then builds the wheel with these packs (`wheels/hook.py`).
 """
 
 import argparse
@@ -17,11 +17,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3"), "aarch64": ("generic",)}
-"""Processors that the wheel of a machine is for, by LLVM's name."""
+"""Processor levels of a wheel, by LLVM's names, for each machine architecture."""
 
 
 def main() -> int:
-    """Build the wheel; the exit code."""
+    """Build the wheel; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for the wheel")
     out = parser.parse_args().out
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def begin(level: str, store: Path) -> subprocess.Popen[bytes]:
-    """Run the workloads for a level, with a store of its own."""
+    """Start the workloads for a level, with a new store."""
     env = {
         **os.environ, "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(store),
         "STICKSLIP_PROGRESS": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -55,14 +55,15 @@ def begin(level: str, store: Path) -> subprocess.Popen[bytes]:
 
 
 def gather(folder: Path, pack: Path) -> tuple[int, int]:
-    """Put what Python calls from a store into a pack; (how many, bytes)."""
+    """Write the kernels of a store that are called from Python to a pack; return their number and its size
+    [bytes]."""
     sys.path.insert(0, str(ROOT))
     from stickslip.compilation import packs, record
     from stickslip.compilation.store import Store
 
     store = Store(folder)
-    kept = {path.stem: store.read(path.stem) for _, _, path in store.files()}
-    entries = {key: content for key, content in kept.items() if content and record.is_called(content)}
+    contents = {path.stem: store.read(path.stem) for _, _, path in store.files()}
+    entries = {key: content for key, content in contents.items() if content and record.is_called(content)}
     packs.write(pack, entries)
     return len(entries), pack.stat().st_size
 

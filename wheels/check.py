@@ -1,13 +1,15 @@
-"""A wheel in a clean environment: nothing of what a new user does first may be compiled.
+"""Check a wheel in a clean environment: the first programs of a new user must not compile kernels.
 
     python wheels/check.py dist/stickslip-*.whl
 
-Makes a virtual environment, installs the wheel with the pinned versions, and runs README's programs, the
-first batch of the documentation and the demo, each in processes of their own with an empty store. What is
-compiled is kept, so a store that is empty afterwards shows that nothing was. The same runs from this
-checkout, compiled for this very processor: results must be equal bit for bit, and times of repeated runs,
-taken in turns, are printed. Last, the packs are damaged: kernels are then compiled, and a terminal says so.
-The exit code is 1 if any of this fails, a first result takes too long, or the wheel is too large.
+1. Install the wheel with the pinned versions into a new virtual environment.
+2. Run README's programs, the first batch of the documentation and the demo, each in a new process with an
+   empty store. Compiled kernels are written to the store, so it must be empty afterwards.
+3. Run the same programs from this checkout, with kernels compiled for this processor. Results must be equal
+   bit for bit. Times of repeated alternating runs of both are printed.
+4. Damage the packs. Kernels must then be compiled, and the terminal must show a message.
+
+The exit code is 1 if any check fails, a first result takes too long, or the wheel is too large.
 """
 
 import os
@@ -23,13 +25,14 @@ from pathlib import Path
 from workloads import ROOT, blocks
 
 MOST_MIB = 60.0
-"""Size of a wheel at most."""
+"""Largest allowed size of the wheel [MiB]."""
 MOST_SECONDS = 5.0
-"""Processor time to a first result at most."""
+"""Largest allowed processor time to a first result [s]."""
 TURNS = 5
-"""In which the speed of wheel and checkout is compared."""
+"""Number of alternating runs that compare the speed of wheel and checkout."""
 IMPORT = "import stickslip as ss\n"
 LINE = "compiling kernels, once for this version and processor"
+"""Message of the terminal during compilation."""
 README = blocks("README.md")
 SOLVE = next(block for block in README if "ss.solve(" in block)
 DEMO = """
@@ -71,64 +74,64 @@ print("result", min(passed), 0)
 
 
 class Place:
-    """Where the wheel is installed, and where processes keep what they compile."""
+    """Virtual environment with the wheel, and folder of the stores of kernels."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.python = str(folder / "venv" / "bin" / "python")
 
     def install(self, wheel: Path) -> None:
-        """Make an environment with the wheel and the pinned versions of what it needs."""
+        """Make the environment, and install the wheel with the pinned versions of its dependencies."""
         venv.create(self.folder / "venv", with_pip=True)
         pins = ["-c", str(ROOT / "constraints.txt")]
-        wanted = f"stickslip[standard] @ {wheel.as_uri()}"
-        subprocess.run([self.python, "-m", "pip", "install", "-q", *pins, wanted], check=True)
+        requirement = f"stickslip[standard] @ {wheel.as_uri()}"
+        subprocess.run([self.python, "-m", "pip", "install", "-q", *pins, requirement], check=True)
 
     def env(self, store: str) -> dict[str, str]:
-        """Of a process that keeps what it compiles in a store."""
+        """Environment variables of a process that writes compiled kernels to a store."""
         env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        kept = {"NUMBA_CACHE_DIR": str(self.folder / store)}
-        return env | kept | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        cache = {"NUMBA_CACHE_DIR": str(self.folder / store)}
+        return env | cache | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
     def begin(self, script: str, store: str, *, checkout: bool = False) -> subprocess.Popen[str]:
-        """Run a script from the wheel, or from this checkout in the environment of this process."""
+        """Start a script with the wheel, or with this checkout in the environment of this process."""
         command = [sys.executable if checkout else self.python, "-c", script]
         env = self.env(store) | ({"PYTHONPATH": str(ROOT)} if checkout else {})
         return subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.PIPE, text=True)
 
     def run(self, script: str, store: str, *, checkout: bool = False) -> tuple[float, str]:
-        """(seconds, digest) of a script."""
-        return told(self.begin(script, store, checkout=checkout))
+        """Run a script; return its seconds and digest."""
+        return result(self.begin(script, store, checkout=checkout))
 
-    def kept(self, store: str) -> int:
-        """Kernels in a store: those that were compiled."""
+    def compiled(self, store: str) -> int:
+        """Number of kernels in a store, which are those that were compiled."""
         return len(list((self.folder / store).rglob("*.kernel")))
 
     def run_on_terminal(self, script: str, store: str) -> str:
-        """What a terminal shows of a script."""
+        """Run a script on a terminal; return its output."""
         ours, theirs = pty.openpty()
         command = [self.python, "-c", script]
         env = self.env(store)
         with subprocess.Popen(command, env=env, cwd=self.folder, stdout=theirs, stderr=theirs) as process:
             os.close(theirs)
-            shown = b""
+            output = b""
             try:
                 while part := os.read(ours, 65536):
-                    shown += part
+                    output += part
             except OSError:  # the other end is closed
                 pass
         os.close(ours)
         if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, command, shown)
-        return shown.decode()
+            raise subprocess.CalledProcessError(process.returncode, command, output)
+        return output.decode()
 
     def packs(self) -> Iterator[Path]:
         """Files of compiled kernels in the environment."""
         return (self.folder / "venv").glob("lib/*/site-packages/stickslip/compiled/*.pack")
 
 
-def told(process: subprocess.Popen[str]) -> tuple[float, str]:
-    """(seconds, digest) that a process prints at its end."""
+def result(process: subprocess.Popen[str]) -> tuple[float, str]:
+    """Wait for a process; return the seconds and the digest that it prints at its end."""
     out, _ = process.communicate()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, process.args)
@@ -137,7 +140,7 @@ def told(process: subprocess.Popen[str]) -> tuple[float, str]:
 
 
 def main() -> int:
-    """Install and run; the exit code."""
+    """Check the wheel of the command line; return the exit code."""
     wheel = Path(sys.argv[1]).resolve()
     size = wheel.stat().st_size / 2**20
     print(f"{wheel.name}: {size:.1f} MiB", flush=True)
@@ -149,7 +152,7 @@ def main() -> int:
         try:
             place.install(wheel)
             for name, process in compiling.items():
-                seconds, digests[name] = told(process)
+                seconds, digests[name] = result(process)
                 print(f"{name}, compiled here: {seconds:.1f} s of processor time", flush=True)
         finally:
             for process in compiling.values():
@@ -164,45 +167,45 @@ def main() -> int:
 
 
 def first_results(place: Place, name: str, script: str, digest: str) -> list[str]:
-    """Run from the wheel twice; what is wrong with it."""
+    """Run a script twice with the wheel; return the faults."""
     faults = []
     for run in ("first", "second"):
         store = f"{name}-{run}".replace(" ", "-")
-        seconds, got = place.run(script, store)
-        kept, same = place.kept(store), "same bits" if got == digest else "other bits"
-        text = f"{seconds:.1f} s of processor time, {kept} kernels compiled, {same}"
+        seconds, actual = place.run(script, store)
+        compiled, same = place.compiled(store), "same bits" if actual == digest else "other bits"
+        text = f"{seconds:.1f} s of processor time, {compiled} kernels compiled, {same}"
         print(f"{name}, {run} run: {text}", flush=True)
-        if got != digest:
+        if actual != digest:
             faults.append(f"{name}: results differ from those of kernels compiled here")
-        if kept:
-            faults.append(f"{name}: {kept} kernels were compiled")
+        if compiled:
+            faults.append(f"{name}: {compiled} kernels were compiled")
         if seconds > MOST_SECONDS:
             faults.append(f"{name}: {seconds:.1f} s to a first result, more than {MOST_SECONDS:.0f}")
     return faults
 
 
 def compare_speed(place: Place) -> None:
-    """Print times of a box that slides, compiled for a level and for this processor, taken in turns."""
+    """Print times of README's box with the wheel and with kernels compiled for this processor."""
     times: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(TURNS):
-        for checkout, found in times.items():
-            found.append(place.run(SPEED, "checkout" if checkout else "speed", checkout=checkout)[0])
-    wheel, here = (statistics.median(found) for found in times.values())
+        for checkout, seconds in times.items():
+            seconds.append(place.run(SPEED, "checkout" if checkout else "speed", checkout=checkout)[0])
+    wheel, here = (statistics.median(seconds) for seconds in times.values())
     print(f"1,000 steps of README's box: {1e3 * wheel:.1f} ms from the wheel, {1e3 * here:.1f} compiled here")
 
 
 def damaged(place: Place, digest: str) -> list[str]:
-    """With damaged packs kernels are compiled, and a terminal says so; what is wrong with it."""
+    """Damage the packs, and check that kernels are compiled with a message; return the faults."""
     for pack in place.packs():
         content = bytearray(pack.read_bytes())
         content[len(content) // 50 :: 97] = bytes(len(content[len(content) // 50 :: 97]))
         pack.write_bytes(content)
-    shown = place.run_on_terminal(WORK["README's solve"], "damaged")
-    kept = place.kept("damaged")
-    print(f"README's solve, packs damaged: {kept} kernels compiled")
-    faults = [] if LINE in shown else ["the terminal was not told that kernels are compiled"]
-    faults += [] if kept else ["damaged packs were used"]
-    return faults if digest in shown else [*faults, "damaged packs change the answer"]
+    output = place.run_on_terminal(WORK["README's solve"], "damaged")
+    compiled = place.compiled("damaged")
+    print(f"README's solve, packs damaged: {compiled} kernels compiled")
+    faults = [] if LINE in output else ["the terminal showed no message about compilation"]
+    faults += [] if compiled else ["damaged packs were used"]
+    return faults if digest in output else [*faults, "damaged packs change the answer"]
 
 
 if __name__ == "__main__":

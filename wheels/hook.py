@@ -1,4 +1,4 @@
-"""Build hook: wheels that carry compiled kernels, where `make wheel` has made any (`build/packs`)."""
+"""Build hook of Hatchling: adds the compiled kernels of `make wheel` (`build/packs`) to the wheel."""
 
 from pathlib import Path
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 TAGS = {"x86": "py3-none-manylinux_2_17_x86_64", "generic": "py3-none-manylinux_2_17_aarch64"}
-"""Tags of wheels by the first part of the names of their packs."""
+"""Platform tags of wheels by the first part of the names of their packs."""
 
 
 class CompiledKernels(BuildHookInterface):
-    """Puts packs into the wheel and names its platform; without packs the wheel is for all."""
+    """Adds packs and a platform tag to the wheel; without packs the wheel is for all platforms."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         packs = sorted(Path(self.root, "build", "packs").glob("*.pack"))

@@ -1,16 +1,16 @@
-"""The source distribution and the wheel, each tested in clean environments.
+"""Build the source distribution and the wheel, and test them in clean environments.
 
     python wheels/release.py [--out dist] [--python PATH ...]
 
-Builds the source distribution, and the wheel from it. For each Python from 3.11 to 3.13 that is
-found, a virtual environment gets the wheel with the pinned versions of what it needs:
+The wheel is built from the source distribution. For each installed Python from 3.11 to 3.13, the wheel is
+installed with the pinned versions of its dependencies into a virtual environment:
 
-- with no extra, `solve` and `simulate` work, and the command line says which extra it needs;
-- with the extra `standard`, `stickslip doctor` has no faults, and a model is checked, run and drawn;
-- the packages of the extra `all` can be had together: pip finds versions of them and installs nothing;
+- without extras, `solve` and `simulate` work, and the command line names the missing extra;
+- with the extra `standard`, `stickslip doctor` reports no faults, and a model is checked, run and drawn;
+- pip finds compatible versions of all packages of the extra `all` (without installing them);
 - the oldest Python also installs the source distribution.
 
-Kernels are compiled into a store that all environments share. The sizes of the environments and the times of
+All environments share one store of compiled kernels. The sizes of the environments and the times of
 installation are printed. The exit code is 1 if anything fails, and 2 if no Python is found.
 """
 
@@ -25,8 +25,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13")
-"""Python versions that are supported."""
+"""Supported Python versions."""
 PINS = ("-c", str(ROOT / "constraints.txt"))
+"""Arguments of pip for the pinned versions."""
 CORE = """
 import numpy as np, stickslip as ss
 b = ss.WorldBuilder()
@@ -40,7 +41,7 @@ assert np.array_equal(ss.read_trajectory("run.h5").q, run.q)
 ss.save(b.build(), "model.json")
 print("stickslip", ss.__version__)
 """
-"""Python that needs no extra."""
+"""Script that needs no extra."""
 COMMANDS = (
     "--version",
     "doctor",
@@ -56,11 +57,11 @@ COMMANDS = (
 
 
 def main() -> int:
-    """Build and test; the exit code."""
+    """Build and test the distributions; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for what is built")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for the distributions")
     parser.add_argument(
-        "--python", type=Path, action="append", help="an interpreter, in place of those found"
+        "--python", type=Path, action="append", help="an interpreter, instead of the installed ones"
     )
     given = parser.parse_args()
     pythons = {version_of(path): path for path in given.python} if given.python else found_pythons()
@@ -87,27 +88,27 @@ def main() -> int:
 
 
 def found_pythons() -> dict[str, Path]:
-    """Interpreters of the supported versions, on the path or among those of pyenv."""
+    """Return interpreters of the supported versions, from the path or from pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found: dict[str, Path] = {}
+    interpreters: dict[str, Path] = {}
     for version in VERSIONS:
         named = shutil.which(f"python{version}")
         for path in ([Path(named)] if named else []) + sorted(pyenv.glob(f"{version}.*/bin/python")):
             if version_of(path) == version:
-                found[version] = path
+                interpreters[version] = path
                 break
-    return found
+    return interpreters
 
 
 def version_of(python: Path) -> str:
-    """Version of an interpreter, such as 3.12; empty where it does not run or cannot make environments."""
+    """Version of an interpreter, such as 3.12; empty if it does not run or cannot make environments."""
     code = "import ensurepip, sys, venv; print('{}.{}'.format(*sys.version_info))"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
 def build(out: Path) -> tuple[Path, Path]:
-    """The source distribution of this checkout, and the wheel that is built from it."""
+    """Build the source distribution of this checkout, and the wheel from it; return their paths in `out`."""
     with tempfile.TemporaryDirectory() as folder:
         run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder], ROOT)
         source = next(Path(folder).glob("*.tar.gz"))
@@ -120,23 +121,23 @@ def build(out: Path) -> tuple[Path, Path]:
 
 
 def test(dist: Path, python: Path, version: str, store: Path) -> None:
-    """Install a distribution into a clean environment and use it; CalledProcessError where that fails."""
+    """Install a distribution into a clean environment and use it; raise CalledProcessError for failures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run([python, "-m", "venv", folder / "venv"], folder)
-        own, work = folder / "venv" / "bin" / "python", folder / "work"
+        interpreter, work = folder / "venv" / "bin" / "python", folder / "work"
         work.mkdir()
-        pip = [own, "-m", "pip", "--disable-pip-version-check", "install", "-q", *PINS]
-        plain, empty = size(folder / "venv"), time.monotonic()
+        pip = [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "-q", *PINS]
+        plain, began = size(folder / "venv"), time.monotonic()
         run([*pip, dist], work)
         print(f"Python {version}, {dist.name}", flush=True)
         print(
-            f"  core: {size(folder / 'venv') - plain:.0f} MB in {time.monotonic() - empty:.0f} s", flush=True
+            f"  core: {size(folder / 'venv') - plain:.0f} MB in {time.monotonic() - began:.0f} s", flush=True
         )
         env = clean(store)
-        run([own, "-c", CORE], work, env)
+        run([interpreter, "-c", CORE], work, env)
         refused = subprocess.run(
-            [own, "-m", "stickslip"], cwd=work, env=env, capture_output=True, text=True, check=False
+            [interpreter, "-m", "stickslip"], cwd=work, env=env, capture_output=True, text=True, check=False
         )
         if (
             refused.returncode != 2
@@ -152,7 +153,7 @@ def test(dist: Path, python: Path, version: str, store: Path) -> None:
         )
         began = time.monotonic()
         for command in COMMANDS:
-            run([own.with_name("stickslip"), *command.split()], work, env)
+            run([interpreter.with_name("stickslip"), *command.split()], work, env)
         print(f"  {len(COMMANDS)} commands: {time.monotonic() - began:.0f} s", flush=True)
         if dist.suffix == ".whl":
             run([*pip, "--dry-run", f"stickslip[all] @ {dist.as_uri()}"], work)
@@ -160,13 +161,13 @@ def test(dist: Path, python: Path, version: str, store: Path) -> None:
 
 
 def clean(store: Path) -> dict[str, str]:
-    """Variables of a process that knows nothing of this checkout and keeps its kernels in a store."""
+    """Environment variables of a process without access to this checkout, with a store of kernels."""
     env = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     return env | {"NUMBA_CACHE_DIR": str(store), "OMP_NUM_THREADS": "1", "STICKSLIP_PROGRESS": "0"}
 
 
 def run(command: list[object], folder: Path, env: dict[str, str] | None = None) -> None:
-    """Run a command; CalledProcessError with all of its output where it fails."""
+    """Run a command; raise CalledProcessError with its output if it fails."""
     subprocess.run(
         list(map(str, command)), cwd=folder, env=env, check=True, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

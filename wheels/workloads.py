@@ -1,6 +1,6 @@
-"""What a new user does first: everything here runs without compilation from a wheel.
+"""Workloads of typical first programs; their kernels are in the wheel, which runs them without compilation.
 
-README's code, every solver on small problems, short runs of scenes and of robots, and the demo.
+They are README's code, every solver on small problems, short runs of scenes and of robots, and the demo.
 """
 
 import re
@@ -15,39 +15,39 @@ import stickslip as ss
 
 ROOT = Path(__file__).parents[1]
 ITERATIONS = 50
-"""Of a solver at most: an answer is not needed."""
+"""Iteration limit of the solvers, as a solution is not needed."""
 ELSEWHERE = ("ipm-step",)
-"""Solvers of problems that are not in `problems`."""
+"""Solvers whose kind of problem is not in `problems`."""
 
 
 def readme() -> None:
-    """The blocks of Python in the README, one after the other, and the first batch of the documentation."""
+    """Run the blocks of Python in the README in order, and the first batch of the documentation."""
     names: dict[str, object] = {}
     for block in [*blocks("README.md"), blocks("docs/many-runs.md")[0]]:
         exec(compile(block, "documentation", "exec"), names)
 
 
 def blocks(page: str) -> list[str]:
-    """The blocks of Python on a page of the documentation."""
+    """Return the blocks of Python on a page of the documentation."""
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
 
 
 def problems() -> list[object]:
-    """Problems of every form."""
+    """Return problems of every form."""
     from stickslip.scenes import make
 
     rng = np.random.default_rng(0)
-    few, mixed = (
+    sliding, mixed = (
         ss.coulomb([0.3, 0.4]),
         ss.coulomb([0.4]) + ss.problem.rolling([0.2], [0.1]) + ss.problem.nonnegative(1),
     )
-    made: list[object] = []
-    for K in (few, mixed):
+    dense: list[object] = []
+    for K in (sliding, mixed):
         A = rng.normal(size=(K.size, K.size))
-        made.append(ss.ContactProblem(A @ A.T + np.eye(K.size), rng.normal(size=K.size), K))
+        dense.append(ss.ContactProblem(A @ A.T + np.eye(K.size), rng.normal(size=K.size), K))
     packing = make("packing-problem", spheres=40)
     return [
-        *made,
+        *dense,
         make("incline-problem"),
         make("wall-problem"),
         packing,
@@ -56,25 +56,25 @@ def problems() -> list[object]:
 
 
 def solvers() -> None:
-    """Every solver of ours on every problem that it accepts, to an answer or not."""
+    """Run every solver of stickslip on every problem that it accepts, whether it converges or not."""
     from stickslip.solvers import registry
 
-    ours = [name for name in registry.names() if not registry.entry(name).package]
-    for name in ours:
-        done = 0
+    internal = [name for name in registry.names() if not registry.entry(name).package]
+    for name in internal:
+        accepted = 0
         for problem in problems():
             try:
                 ss.solve(problem, bounded(name))
             except (TypeError, ValueError, ss.SolverFailure):
                 continue
-            done += 1
-        if not done and name not in ELSEWHERE:
+            accepted += 1
+        if not accepted and name not in ELSEWHERE:
             raise RuntimeError(f"{name}: none of the problems was accepted")
-        print(f"  {name}: {done} problems", flush=True)
+        print(f"  {name}: {accepted} problems", flush=True)
 
 
 def bounded(name: str) -> object:
-    """A solver with few iterations, where it has a bound on them."""
+    """Make a solver, with few iterations if it has an iteration limit."""
     from stickslip.solvers import registry
 
     try:
@@ -84,7 +84,7 @@ def bounded(name: str) -> object:
 
 
 def bodies() -> None:
-    """Worlds of boxes, spheres, other shapes, joints and springs, for a moment."""
+    """Simulate worlds of boxes, spheres, other shapes, joints and springs for a short time."""
     for shapes in ((ss.Cuboid((0.2, 0.2, 0.2)),) * 3, (ss.Sphere(0.1),) * 5, MIXED):
         b = ss.WorldBuilder()
         b.body("floor", ss.Plane(), fixed=True)
@@ -118,18 +118,18 @@ ROBOT = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size=
 <geom size=".05" condim="6"/></body></worldbody>
 <actuator><position joint="arm" kp="20"/><motor joint="wrist"/></actuator>
 <sensor><jointpos name="arm" joint="arm"/></sensor></mujoco>"""
-"""Joints, a servo, a sensor, limits, dry friction and contacts."""
+"""MJCF model with joints, a servo, a sensor, limits, dry friction and contacts."""
 
 
 def robots() -> None:
-    """A robot by itself, with bodies around it, step by step, and from its file; each cone."""
+    """Simulate a robot alone, with bodies around it, step by step, and with each cone; read its file."""
     b = ss.WorldBuilder()
     b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0.5, 0, 0.1))
     for cone in ("groups", "joint"):
         robot = ss.Robot.load(ROBOT, restitution=0.3, cone=cone)
         around = robot.with_world(b.build()).with_pair("ball", "box", friction=0.3)
-        for one in (robot, around):
-            run = ss.simulate(one, until=0.4)
+        for model in (robot, around):
+            run = ss.simulate(model, until=0.4)
             _ = run.contacts.r
         ss.simulate(robot, until=0.02, control=lambda data: (0.1, 0.0))
         live = robot.live()
@@ -142,7 +142,7 @@ def robots() -> None:
 
 
 def batches() -> None:
-    """Worlds of spheres and of boxes, a robot and a ball by equations, several of each side by side."""
+    """Step batches of a world, of a ball written as equations and of a robot."""
     b = ss.WorldBuilder()
     b.body("floor", ss.Plane(), fixed=True)
     b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.3))
@@ -162,11 +162,11 @@ MIXED = (
     ss.Cuboid((0.2, 0.2, 0.2)),
     ss.shapes.Ellipsoid((0.1, 0.15, 0.1)),
 )
-"""Shapes of all kinds."""
+"""Shapes of several kinds."""
 
 
 def demo() -> None:
-    """The demo with few spheres."""
+    """Run the demo with few spheres."""
     from stickslip.cli.main import main
 
     with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +174,7 @@ def demo() -> None:
 
 
 def main() -> None:
-    """All of it, with the time that each took."""
+    """Run all workloads and print their times."""
     warnings.simplefilter("ignore")
     for work in (readme, demo, bodies, robots, batches, solvers):
         start = time.process_time()

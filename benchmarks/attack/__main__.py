@@ -34,55 +34,59 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--only", default="", help="one solver, or one scheme with --solves 0")
-    parser.add_argument("--external", action="store_true", help="solvers of others that are installed, too")
+    parser.add_argument("--external", action="store_true", help="include installed external solvers")
     parser.add_argument(
-        "--out", type=Path, default=Path("out/attack"), help="folder of false claims and figures"
+        "--out", type=Path, default=Path("out/attack"), help="folder for false claims and counts"
     )
-    parser.add_argument("--replay", type=Path, help="a file of a false claim, to be tried again")
-    given = parser.parse_args()
-    if given.replay:
-        return bool(replay(given.replay))
-    given.out.mkdir(parents=True, exist_ok=True)
-    counted: dict[str, Any] = {
+    parser.add_argument("--replay", type=Path, help="repeat the false claim of a file")
+    arguments = parser.parse_args()
+    if arguments.replay:
+        return bool(replay(arguments.replay))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    tallies: dict[str, Any] = {
         "solves": solves.Tally(),
         "runs": runs.Tally(),
         "derivatives": derivatives.Tally(),
     }
-    counts = {"solves": given.solves, "runs": given.runs, "derivatives": given.derivatives}
+    counts = {"solves": arguments.solves, "runs": arguments.runs, "derivatives": arguments.derivatives}
     done, start = Counter[str](), perf_counter()
-    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(arguments.workers, get_context("spawn")) as pool:
         waiting = [
-            pool.submit(work, kind, part, given.seed, given.only, given.external, given.out)
+            pool.submit(work, kind, part, arguments.seed, arguments.only, arguments.external, arguments.out)
             for kind, part in tasks(counts)
         ]
         for future in as_completed(waiting):
             kind, size, tally = future.result()
-            counted[kind].add(tally)
+            tallies[kind].add(tally)
             done[kind] += size
-            false = sum(len(one.false) for one in counted.values())
-            told = ", ".join(f"{done[name]} of {count} {name}" for name, count in counts.items() if count)
+            false = sum(len(one.false) for one in tallies.values())
+            progress = ", ".join(f"{done[name]} of {count} {name}" for name, count in counts.items() if count)
             print(
-                f"{told}; {false} false claims; {perf_counter() - start:.0f} s", file=sys.stderr, flush=True
+                f"{progress}; {false} false claims; {perf_counter() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
             )
-            (given.out / "figures.json").write_text(json.dumps({"done": done, **summary(counted)}, indent=1))
-    for kind, tally in counted.items():
+            (arguments.out / "figures.json").write_text(
+                json.dumps({"done": done, **summary(tallies)}, indent=1)
+            )
+    for kind, tally in tallies.items():
         if tally.claims:
             print(table(kind, tally.claims), end="\n\n")
-    return tell(counted)
+    return report(tallies)
 
 
-def tell(counted: dict[str, Any]) -> int:
-    """Print every false claim; 1 if there is any."""
-    false = [line for tally in counted.values() for line in tally.false]
+def report(tallies: dict[str, Any]) -> int:
+    """Print every false claim; return 1 if there are any."""
+    false = [line for tally in tallies.values() for line in tally.false]
     for line in false:
-        who = line.get("solver") or line.get("scheme")
-        print(f"FALSE {who} {line['claim']} {line['family']}: {line['why'][0]}  {line.get('file', '')}")
+        method = line.get("solver") or line.get("scheme")
+        print(f"FALSE {method} {line['claim']} {line['family']}: {line['why'][0]}  {line.get('file', '')}")
     print(f"{len(false)} false claims")
     return int(bool(false))
 
 
 def replay(path: Path) -> list[str]:
-    """Try a false claim again."""
+    """Repeat the false claim of a file; return its faults."""
     if path.suffix == ".npz":
         return solves.replay(path)
     return derivatives.replay(path) if path.name.startswith("derivative") else runs.replay(path)

@@ -11,18 +11,18 @@ KINDS = (*SLIDING, "nonnegative", "interval", "free")
 
 
 def spread(rng: Random, decades: float) -> float:
-    """A positive number, its logarithm even over so many decades around 1."""
+    """Return a positive number, log-uniform over so many decades around 1."""
     return float(10.0 ** rng.uniform(-0.5 * decades, 0.5 * decades))
 
 
 def friction(rng: Random) -> float:
-    """A coefficient: ordinary, none, huge or tiny."""
+    """Return a coefficient of friction: ordinary, zero, huge or tiny."""
     return float(rng.choice([rng.uniform(0.05, 1.5), 0.0, spread(rng, 1.0) * 1e3, spread(rng, 2.0) * 1e-6],
                             p=[0.76, 0.12, 0.06, 0.06]))  # fmt: skip
 
 
 def block(rng: Random, kind: str) -> Block:
-    """One block of the kind."""
+    """Return a random block of a kind."""
     if kind in SLIDING:
         groups = SLIDING[kind]
         return Block("friction", 1 + sum(groups), groups, tuple(friction(rng) for _ in groups))
@@ -43,7 +43,7 @@ def block(rng: Random, kind: str) -> Block:
 
 
 def blocks(rng: Random, largest: int = 12, kinds: tuple[str, ...] | None = None) -> tuple[Block, ...]:
-    """Blocks of one kind, or of several, mostly few."""
+    """Return random blocks, of one kind or of several; small numbers are more frequent."""
     count = 1 + min(int(rng.geometric(0.25)) - 1, largest - 1)
     if kinds is None:
         mixed = rng.random() < 0.35
@@ -52,8 +52,11 @@ def blocks(rng: Random, largest: int = 12, kinds: tuple[str, ...] | None = None)
 
 
 def lawful(rng: Random, K: tuple[Block, ...], decades: float = 0.0) -> tuple[Array, Array]:
-    """Impulses r and velocities u that obey the law on every block, degenerate states among them."""
-    pairs = [_lawful(rng, one) for one in K]
+    """Return impulses r and velocities u that obey the law on every block, also in degenerate states.
+
+    decades: range of the sizes of the impulses.
+    """
+    pairs = [_lawful_block(rng, b) for b in K]
     sizes = [spread(rng, decades) for _ in K]
     r = np.concatenate([np.zeros(0), *(p[0] if b.kind == "interval" else s * p[0]
                                        for p, s, b in zip(pairs, sizes, K, strict=True))])  # fmt: skip
@@ -61,33 +64,35 @@ def lawful(rng: Random, K: tuple[Block, ...], decades: float = 0.0) -> tuple[Arr
     return r, u
 
 
-def _lawful(rng: Random, one: Block) -> tuple[Array, Array]:
-    r, u = np.zeros(one.size), np.zeros(one.size)
-    if one.kind == "free":
-        return rng.normal(size=one.size), u
-    if one.kind == "interval":
-        return _lawful_interval(rng, one)
+def _lawful_block(rng: Random, b: Block) -> tuple[Array, Array]:
+    """Return an impulse and a velocity that obey the law on one block."""
+    r, u = np.zeros(b.size), np.zeros(b.size)
+    if b.kind == "free":
+        return rng.normal(size=b.size), u
+    if b.kind == "interval":
+        return _lawful_interval(rng, b)
     state = rng.choice(["separate", "press", "graze"], p=[0.3, 0.6, 0.1])
     if state == "separate":
         u[0] = rng.uniform(0.1, 1.0)
-        u[1:] = rng.normal(size=one.size - 1)
+        u[1:] = rng.normal(size=b.size - 1)
     elif state == "press":
         r[0] = rng.uniform(0.1, 1.0)
         start = 1
-        for width, mu in zip(one.groups, one.mu, strict=True):
-            way = rng.normal(size=width)
-            way /= np.linalg.norm(way)
+        for width, mu in zip(b.groups, b.mu, strict=True):
+            direction = rng.normal(size=width)
+            direction /= np.linalg.norm(direction)
             slides = rng.random() < 0.5
             share = 1.0 if slides else rng.choice([rng.uniform(0.0, 0.95), 1.0, 0.0], p=[0.8, 0.1, 0.1])
-            r[start : start + width] = -share * mu * r[0] * way
+            r[start : start + width] = -share * mu * r[0] * direction
             if slides:
-                u[start : start + width] = rng.uniform(0.1, 1.0) * way
+                u[start : start + width] = rng.uniform(0.1, 1.0) * direction
             start += width
     return r, u
 
 
-def _lawful_interval(rng: Random, one: Block) -> tuple[Array, Array]:
-    low, high = one.bounds
+def _lawful_interval(rng: Random, b: Block) -> tuple[Array, Array]:
+    """Return an impulse and a velocity that obey the law on an interval, often at one of its bounds."""
+    low, high = b.bounds
     speed = float(rng.choice([0.0, rng.uniform(0.1, 1.0)], p=[0.2, 0.8]))
     ends = [(b, s) for b, s in ((low, speed), (high, -speed)) if np.isfinite(b)]
     if ends and rng.random() < 0.6:

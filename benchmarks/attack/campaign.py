@@ -8,13 +8,13 @@ from typing import Any
 from benchmarks.attack import derivatives, runs, solves
 
 CHUNK = {"solves": 250, "runs": 50, "derivatives": 25}
-"""Problems of one task of a worker."""
+"""Number of problems per task of a worker."""
 
 
 def work(
     kind: str, indices: range, seed: int, only: str, external: bool, folder: Path
 ) -> tuple[str, int, Any]:
-    """One task: its kind, how many it was, and what it counted."""
+    """Run one task; return its kind, its number of problems and its tally."""
     if kind == "solves":
         names = [only] if only else solves.solver_names(external)
         return kind, len(indices), solves.attack(indices, seed, names, folder)
@@ -24,7 +24,7 @@ def work(
 
 
 def tasks(counts: dict[str, int]) -> Iterable[tuple[str, range]]:
-    """All tasks, those of each kind spread evenly, so that early figures tell of all."""
+    """Yield all tasks, with the kinds interleaved evenly, so that early counts include all kinds."""
     parts = []
     for kind, count in counts.items():
         for i in range(0, count, CHUNK[kind]):
@@ -34,7 +34,7 @@ def tasks(counts: dict[str, int]) -> Iterable[tuple[str, range]]:
 
 
 def table(title: str, claims: Counter[tuple[str, str]]) -> str:
-    """Claims by who made them, as text."""
+    """Return a text table of claims by solver or scheme."""
     names = sorted({name for name, _ in claims})
     kinds = sorted({claim for _, claim in claims})
     width = max(map(len, (*names, title)), default=0)
@@ -47,10 +47,10 @@ def table(title: str, claims: Counter[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def summary(counted: dict[str, Any]) -> dict[str, Any]:
-    """What was counted, as JSON takes it."""
+def summary(tallies: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts as data for JSON."""
     out: dict[str, Any] = {}
-    for kind, tally in counted.items():
+    for kind, tally in tallies.items():
         out[kind] = {
             "claims": {f"{name}: {claim}": n for (name, claim), n in sorted(tally.claims.items())},
             "families": {": ".join(key): n for key, n in sorted(tally.families.items())},

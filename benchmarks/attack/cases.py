@@ -12,7 +12,9 @@ import numpy as np
 Array = np.ndarray
 
 LOCAL, GLOBAL, BOX = "local", "global", "box"
+"""Forms of a problem."""
 SOLVABLE, NONE, UNKNOWN = "solvable", "none", "unknown"
+"""Existence of a solution by construction."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +44,28 @@ class Block:
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, what is known of it by construction, and how it is to be solved."""
+    """A problem, its properties known by construction, and the tolerance and start of its solve."""
 
     form: str
     """local (W, u_free), global (M, f, H, u_bias, G, g_bias) or box (A, b, lower, upper)."""
     arrays: dict[str, Array]
-    """The data by name; dense."""
+    """Dense arrays of the problem by name."""
     blocks: tuple[Block, ...]
-    """Where the impulses live; intervals for a box problem."""
+    """Sets of the impulses; intervals for a box problem."""
     family: str
     """Name of the generator."""
     truth: str = UNKNOWN
     """solvable, none (no solution) or unknown, by construction."""
     answer: Array | None = None
-    """A solution, where one was chosen [N s], shape (n,)."""
+    """A known solution [N s], shape (n,)."""
     closing: float = 0.0
-    """Without solution: speed that no impulse can prevent, over the largest velocity given [-]."""
+    """For problems without solution: speed that no impulse can prevent, over the largest velocity [-]."""
     guess: Array | None = None
-    """Where the solver starts [N s], shape (n,)."""
+    """Initial guess of the solver [N s], shape (n,)."""
     tolerance: float = 1e-8
     """Tolerance of the solve [-]."""
     notes: dict[str, float] = field(default_factory=dict)
-    """Numbers that tell of the case, by name."""
+    """Other numbers of the case, by name."""
 
     @property
     def size(self) -> int:
@@ -79,19 +81,19 @@ class Case:
 
 
 def save(path: Path, case: Case, about: dict[str, object]) -> None:
-    """Write a case and what was claimed of it to one .npz file of plain arrays and a JSON text."""
+    """Write a case and a claim about it to one .npz file of plain arrays and a JSON text."""
     text = {
         "form": case.form, "family": case.family, "truth": case.truth, "closing": case.closing,
         "tolerance": case.tolerance, "notes": case.notes, "about": about,
         "blocks": [[b.kind, b.size, b.groups, b.mu, b.lower, b.upper] for b in case.blocks],
     }  # fmt: skip
-    more = {name: x for name, x in (("answer", case.answer), ("guess", case.guess)) if x is not None}
+    optional = {name: x for name, x in (("answer", case.answer), ("guess", case.guess)) if x is not None}
     data = {f"data_{name}": x for name, x in case.arrays.items()}
-    np.savez(path, text=np.array(json.dumps(text)), **data, **more)
+    np.savez(path, text=np.array(json.dumps(text)), **data, **optional)
 
 
 def load(path: Path) -> tuple[Case, dict[str, object]]:
-    """The case and what was claimed of it."""
+    """Read a case and the claim about it."""
     with np.load(path) as file:
         text = json.loads(str(file["text"]))
         arrays = {name.removeprefix("data_"): file[name] for name in file if name.startswith("data_")}

@@ -1,8 +1,8 @@
 """Derivatives of random steps: if `exists` is claimed, finite differences from both sides must agree.
 
-The step is made again from states moved along one direction of velocities and places, forwards and backwards,
-by 1e-4 to 1e-8 of it. The claim is false where no length agrees: the slope of one side misses the derivative
-by more than a hundredth of either, and more than the solver's tolerance explains.
+The step is repeated from states displaced along one direction of velocities and positions, forwards and
+backwards, by 1e-4 to 1e-8 of it. The claim is false if the differences of one side deviate from the
+derivative for all lengths, by more than 1 % and more than the solver's tolerance explains.
 """
 
 import json
@@ -23,13 +23,13 @@ from stickslip.schemes import registry
 LENGTHS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 """Lengths of the differences, over the direction, whose velocities and places are of order 1 [-]."""
 TOLERANCE = 1e-12
-"""Of the steps."""
+"""Tolerance of the steps [-]."""
 Array = np.ndarray
 
 
 @dataclass
 class Tally:
-    """What was claimed, by scheme, and what was wrong."""
+    """Counts of claims by scheme, and the false claims."""
 
     claims: Counter[tuple[str, str]] = field(default_factory=Counter)
     families: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -37,14 +37,17 @@ class Tally:
     seconds: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
-        """Take in what another process counted."""
+        """Add the counts of another process."""
         for name in ("claims", "families", "seconds"):
             getattr(self, name).update(getattr(other, name))
         self.false.extend(other.false)
 
 
 def plan_of(seed: int, index: int) -> tuple[runs.Plan, np.random.Generator]:
-    """A plan whose steps have derivatives: shapes in closed form, no correction, Newton's impacts."""
+    """Return a random plan that can be differentiated, and the generator for further choices.
+
+    Its contacts have closed forms; it has no correction of positions and no Poisson impacts.
+    """
     rng = np.random.default_rng([seed, index, 2])
     while True:
         if rng.random() < 0.4:
@@ -53,32 +56,32 @@ def plan_of(seed: int, index: int) -> tuple[runs.Plan, np.random.Generator]:
                 return replace(system, solver="auto"), rng
             continue
         plan = worlds.plan(rng)
-        few = tuple(one for one in plan.bodies if one.shape in ("ball", "cuboid", "capsule"))
-        if plan.ground == "terrain" or not few or plan.options.get("impact") == "poisson":
+        bodies = tuple(body for body in plan.bodies if body.shape in ("ball", "cuboid", "capsule"))
+        if plan.ground == "terrain" or not bodies or plan.options.get("impact") == "poisson":
             continue
-        if len(few) > 1 and any(one.shape != "ball" for one in few):
-            few = few[:1]
+        if len(bodies) > 1 and any(body.shape != "ball" for body in bodies):
+            bodies = bodies[:1]
         options = {"correction": False} if plan.scheme == "moreau-jean-semi-explicit" else {"contact": "cone"}
-        joints = plan.joints if len(few) == len(plan.bodies) else ()
-        return replace(plan, bodies=few, joints=joints, options=options, solver="auto"), rng
+        joints = plan.joints if len(bodies) == len(plan.bodies) else ()
+        return replace(plan, bodies=bodies, joints=joints, options=options, solver="auto"), rng
 
 
 def attack(indices: range, seed: int, folder: Path | None) -> Tally:
-    """Differentiate the steps of these indices and check what is claimed."""
+    """Differentiate the steps of these indices and check the claims; write false claims to a folder."""
     tally = Tally()
     for index in indices:
         plan, rng = plan_of(seed, index)
         before = int(rng.integers(0, 6))
         direction = int(rng.integers(2**31))
         start = perf_counter()
-        claim, why = examine(plan, before, direction)
+        claim, faults = examine(plan, before, direction)
         tally.seconds[plan.scheme] += perf_counter() - start
         tally.claims[plan.scheme, claim] += 1
         tally.families[plan.family, plan.scheme, claim] += 1
-        if why:
+        if faults:
             line: dict[str, object] = {
                 "scheme": plan.scheme, "family": plan.family, "claim": claim, "seed": seed, "index": index,
-                "why": why, "before": before, "direction": direction,
+                "why": faults, "before": before, "direction": direction,
             }  # fmt: skip
             if folder is not None:
                 path = folder / f"derivative-{plan.scheme}-{seed}-{index}.json"
@@ -89,7 +92,7 @@ def attack(indices: range, seed: int, folder: Path | None) -> Tally:
 
 
 def examine(plan: runs.Plan, before: int, direction: int) -> tuple[str, list[str]]:
-    """What is claimed of the derivative of the step after `before` steps, and why it is wrong."""
+    """Return the claim about the derivative of the step after `before` steps, and its faults."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -100,29 +103,29 @@ def examine(plan: runs.Plan, before: int, direction: int) -> tuple[str, list[str
                 state = model.start
                 if before:
                     state = runs.run_of(replace(plan, steps=before)).checkpoint().state
-            found: Any = ss.differentiate(model, state, h=plan.h, scheme=scheme, tolerance=TOLERANCE)
+            derivative: Any = ss.differentiate(model, state, h=plan.h, scheme=scheme, tolerance=TOLERANCE)
     except (ss.ModelError, ss.SimulationFailure):
         return "refused", []
     except Exception as error:
         return type(error).__name__, [f"{type(error).__name__}: {error}"]
-    if not found.exists:
+    if not derivative.exists:
         return "exists False", []
-    return "exists True", refute(plan, state, found, np.random.default_rng(direction))
+    return "exists True", refute(plan, state, derivative, np.random.default_rng(direction))
 
 
-def refute(plan: runs.Plan, state: Any, found: Any, rng: np.random.Generator) -> list[str]:
-    """Differences along a random direction against the derivative `found` of the velocities at the end."""
+def refute(plan: runs.Plan, state: Any, derivative: Any, rng: np.random.Generator) -> list[str]:
+    """Compare the derivative of the final velocities with differences along a random direction."""
     if isinstance(plan, worlds.Plan):
-        return _compare(*_of_world(plan, state, found, rng))
+        return _compare(*_of_world(plan, state, derivative, rng))
     a = plan.arrays
     dq, dv = _direction(rng, a["q0"].size)
-    slope = np.asarray(found.jvp(q=dq, v=dv)["v"]).reshape(-1)
+    slope = np.asarray(derivative.jvp(q=dq, v=dv)["v"]).reshape(-1)
 
     def after(length: float) -> Array | None:
         arrays = {**a, "q0": a["q0"] + length * dq, "v0": a["v0"] + length * dv}
         try:
             run = runs.run_of(replace(plan, arrays=arrays, steps=1, tolerance=TOLERANCE))
-        except ss.ModelError:  # the start is inside
+        except ss.ModelError:  # the start is in penetration
             return None
         return np.array(run.v[-1]) if bool(run.ok[-1]) else None
 
@@ -130,23 +133,24 @@ def refute(plan: runs.Plan, state: Any, found: Any, rng: np.random.Generator) ->
 
 
 def _direction(rng: np.random.Generator, size: int) -> tuple[Array, Array]:
-    """Of places and velocities: of both, or of one of them."""
+    """Return a direction of positions and velocities: of both, or of one of them."""
     which = rng.random()
     dq = np.zeros(size) if which < 0.5 else rng.normal(size=size)
     return dq, np.zeros(size) if which > 0.8 else rng.normal(size=size)
 
 
 def _of_world(
-    plan: worlds.Plan, state: Any, found: Any, rng: np.random.Generator
+    plan: worlds.Plan, state: Any, derivative: Any, rng: np.random.Generator
 ) -> tuple[Array, Callable[[float], Array | None]]:
-    """The derivative along a direction, and the velocities after a step from a state moved along it."""
+    """Return the derivative along a random direction, and a function of the displacement along it that
+    returns the velocities after the step."""
     first, count = int(plan.ground != "none"), len(plan.bodies)
     dx, dv = np.zeros((first + count, 6)), np.zeros((first + count, 6))
-    places, velocities = _direction(rng, 6 * count)
+    positions, velocities = _direction(rng, 6 * count)
     dv[first:] = velocities.reshape(count, 6)
-    if not plan.joints:  # places that open joints are refused
-        dx[first:, :3] = places.reshape(count, 6)[:, :3]
-    slope = found.jvp(q=dx.reshape(-1), v=dv.reshape(-1))["v"].reshape(-1)
+    if not plan.joints:  # positions that open joints are refused
+        dx[first:, :3] = positions.reshape(count, 6)[:, :3]
+    slope = derivative.jvp(q=dx.reshape(-1), v=dv.reshape(-1))["v"].reshape(-1)
     world = runs.world_of(plan)
 
     def after(length: float) -> Array | None:
@@ -166,7 +170,7 @@ def _of_world(
 
 
 def _compare(slope: Array, after: Callable[[float], Array | None]) -> list[str]:
-    """Differences from both sides at all lengths; nothing where one length agrees, or a step is not good."""
+    """Compare differences from both sides at all lengths; no fault if one length agrees or a step fails."""
     here = after(0.0)
     if here is None:
         return []
@@ -177,19 +181,19 @@ def _compare(slope: Array, after: Callable[[float], Array | None]) -> list[str]:
             return []
         slopes = (ahead - here) / length, (here - behind) / length
         scale = max(float(np.abs(x).max()) for x in (slope, *slopes))
-        off = max(float(np.abs(one - slope).max()) for one in slopes)
-        due = 1e-2 * scale + 100.0 * TOLERANCE * speed / length
-        if off <= due:
+        error = max(float(np.abs(side - slope).max()) for side in slopes)
+        bound = 1e-2 * scale + 100.0 * TOLERANCE * speed / length
+        if error <= bound:
             return []
-        worst.append(f"{length:.0e}: {off:.2e} > {due:.2e}")
+        worst.append(f"{length:.0e}: {error:.2e} > {bound:.2e}")
     return ["differences miss the derivative, by length: " + ", ".join(worst)]
 
 
 def replay(path: Path) -> list[str]:
-    """Differentiate the step of a file again and print what is claimed and why it is wrong."""
+    """Differentiate the step of a file again, print the claim and its faults, and return the faults."""
     text = json.loads(path.read_text())
     plan, about = runs.planned(text["plan"]), text["about"]
-    claim, why = examine(plan, about["before"], about["direction"])
+    claim, faults = examine(plan, about["before"], about["direction"])
     print(claim)
-    print("\n".join(f"FALSE: {one}" for one in why) or "no false claim")
-    return why
+    print("\n".join(f"FALSE: {one}" for one in faults) or "no false claim")
+    return faults

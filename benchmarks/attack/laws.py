@@ -17,9 +17,9 @@ have |y| <= E; an interval has x within E of its bounds, and y beyond E only wit
 y presses against. To E the rounding of u is added. The scales are those that the documentation states for
 `natural` (all 1) and `natural_scaled` (rho = 1 / mean diagonal, a length for rolling and torsion).
 
-Every contact is asked for the same on its own scale, so that a small impulse counts beside a large one and
+Every contact must also obey the law on its own scale, so that small impulses count beside large ones and
 large impulses hide no velocity: with V the largest free velocity and rho' = max(|x|, rho V) / V in place of
-rho, E is 100 tol rho' V. So what sticks does not slide, and what presses does not open or close, by more than
+rho, E is 100 tol rho' V. So a sticking contact slides, and a pressing contact opens or closes, by at most
 100 tol V.
 """
 
@@ -31,20 +31,20 @@ from benchmarks.attack.cases import BOX, GLOBAL, Array, Block, Case
 
 EPS = float(np.finfo(float).eps)
 SLACK = 1.0 + 1e-6
-"""What a bound may be passed by: the rounding of scales and norms."""
+"""Factor on bounds for the rounding of scales and norms [-]."""
 SINGLE = 100.0
 """Error of a single contact on its own scale, over the tolerance, that the documentation allows an answer."""
 CLOSING = 0.1
-"""What that error never exceeds."""
+"""Largest allowed error of a single contact, whatever the tolerance [-]."""
 LOST = 1e-14
-"""Rounding of W r that it allows beside, over W_ii times the largest impulse."""
+"""Additional allowance for the rounding of W r, over W_ii times the largest impulse [-]."""
 MOST_LOST = 1e-4
-"""Closing speed over the largest free velocity beyond which rounding is no excuse."""
+"""Upper limit of this allowance, over the largest free velocity [-]."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """An answer with its velocities, all recomputed."""
+    """Impulses of an answer, with recomputed velocities."""
 
     r: Array
     """Impulses [N s], shape (n,)."""
@@ -59,12 +59,12 @@ class Motion:
 
 
 def wide(x: Array) -> Array:
-    """The same in extended precision."""
+    """Convert to extended precision."""
     return np.asarray(x, np.longdouble)
 
 
 def motion(case: Case, r: Array, v: Array | None) -> Motion:
-    """u = W r + u_free, or H'v + u_bias with the velocities of the answer."""
+    """Compute u = W r + u_free, or H'v + u_bias with the velocities of the answer."""
     a = case.arrays
     if case.form == GLOBAL:
         assert v is not None
@@ -82,7 +82,7 @@ def motion(case: Case, r: Array, v: Array | None) -> Motion:
 
 
 def scales(case: Case, diagonal: Array, unit_free: bool) -> tuple[Array, Array]:
-    """rho [kg] and length [m] of each component, shape (n,) each; both 1 unless `unit_free`."""
+    """Return rho [kg] and length [m] of each component, shape (n,) each; both are 1 unless `unit_free`."""
     n = case.size
     rho, length = np.ones(n), np.ones(n)
     if not unit_free:
@@ -102,38 +102,38 @@ def scales(case: Case, diagonal: Array, unit_free: bool) -> tuple[Array, Array]:
         rho[part] = 1.0 / mean if mean > 0.0 else (len(known) / sum(known) if known else 1.0)
         start = part.start + 1 + (block.groups[0] if block.groups else 0)
         for width in block.groups[1:]:
-            own = float(np.abs(diagonal[start : start + width]).mean())
-            if own > 0.0 and mean > 0.0:
-                length[start : start + width] = np.sqrt(mean / own)
+            group = float(np.abs(diagonal[start : start + width]).mean())
+            if group > 0.0 and mean > 0.0:
+                length[start : start + width] = np.sqrt(mean / group)
             start += width
     return rho, length
 
 
 def refute(case: Case, r: Array, v: Array | None, lam: Array | None, shifted: bool = True) -> list[str]:
-    """Why the answer does not solve the problem at the tolerance of the case; empty where it does.
+    """Return the reasons why the answer does not solve the problem at the tolerance of the case.
 
-    `shifted=False` asks for the convex relaxation, without De Saxcé's shift.
+    `shifted=False` checks the convex relaxation, without De Saxcé's shift.
     """
     if not all(np.isfinite(x).all() for x in (r, v, lam) if x is not None):
         return ["the answer is not finite"]
     if not case.size and case.form != GLOBAL:
         return []
-    told = motion(case, r, v)
-    found = _equations(case, r, v, lam) if case.form == GLOBAL else []
+    answer = motion(case, r, v)
+    faults = _equations(case, r, v, lam) if case.form == GLOBAL else []
     for unit_free in (False, True):
-        found += _laws(case, told, unit_free, shifted)
+        faults += _laws(case, answer, unit_free, shifted)
     if case.form != BOX:
-        found += _approach(case, told)
-    return found
+        faults += _approach(case, answer)
+    return faults
 
 
-def _laws(case: Case, told: Motion, unit_free: bool, shifted: bool) -> list[str]:
-    """The table above for all blocks, in one of the two scales."""
+def _laws(case: Case, answer: Motion, unit_free: bool, shifted: bool) -> list[str]:
+    """Check the inequalities of the module docstring for all blocks, in one of the two scales."""
     if not case.size:
         return []
-    rho, length = scales(case, told.diagonal, unit_free)
-    x, y = wide(told.r) / length, rho * length * told.u
-    y_free, rounding = rho * length * told.u_free, rho * length * told.rounding
+    rho, length = scales(case, answer.diagonal, unit_free)
+    x, y = wide(answer.r) / length, rho * length * answer.u
+    y_free, rounding = rho * length * answer.u_free, rho * length * answer.rounding
     name = "unit-free" if unit_free else "as given"
     if case.form == BOX:  # largest components in place of norms; as given at least 1
         size = max(np.abs(z).max() for z in (x, y, y_free)) if unit_free else max(1.0, np.abs(y_free).max())
@@ -142,45 +142,47 @@ def _laws(case: Case, told: Motion, unit_free: bool, shifted: bool) -> list[str]
     friction = max((1.0 + sum(block.mu) for block in case.blocks), default=1.0)
     noise = friction * np.linalg.norm(rounding) + 16.0 * EPS * friction * size
     E = float(case.tolerance * size * SLACK + noise)
-    own = unit_free and shifted and case.form != BOX
-    V = _largest_free(case, told, length) if own else 0.0
+    each = unit_free and shifted and case.form != BOX  # also check each contact on its own scale
+    V = _largest_free(case, answer, length) if each else 0.0
     big = LOST * float(np.abs(x).max())
-    lost = rho * np.minimum(big * np.abs(told.diagonal), MOST_LOST * V)
-    found = []
+    lost = rho * np.minimum(big * np.abs(answer.diagonal), MOST_LOST * V)
+    faults = []
     for i, (block, part) in enumerate(case.spans):
         parts = _coefficients(block, length[part])
-        why = _block(block, parts, wide(x[part]), wide(y[part]), E, shifted)
-        if own:
+        reasons = _block(block, parts, wide(x[part]), wide(y[part]), E, shifted)
+        if each:
             scale = max(norm(x[part]), float(rho[part.start]) * V)
-            more = scale / (float(rho[part.start]) * V) if V > 0.0 else 1.0
+            factor = scale / (float(rho[part.start]) * V) if V > 0.0 else 1.0
             E_own = single(case.tolerance) * scale * SLACK + big
             E_own += (
-                friction * more * (norm(rounding[part]) + lost[part.start]) + 16.0 * EPS * friction * scale
+                friction * factor * (norm(rounding[part]) + lost[part.start]) + 16.0 * EPS * friction * scale
             )
-            own_y = more * wide(y[part])
-            why += [f"own scale: {one}" for one in _block(block, parts, wide(x[part]), own_y, E_own, True)]
-        found += [f"block {i} ({block.kind}), {name}: {one}" for one in why]
-    return found
+            own_y = factor * wide(y[part])
+            reasons += [
+                f"own scale: {one}" for one in _block(block, parts, wide(x[part]), own_y, E_own, True)
+            ]
+        faults += [f"block {i} ({block.kind}), {name}: {one}" for one in reasons]
+    return faults
 
 
 def single(tolerance: float) -> float:
-    """What a single contact may miss on its own scale [-]."""
+    """Allowed error of a single contact on its own scale [-]."""
     return max(tolerance, min(CLOSING, SINGLE * tolerance))
 
 
-def _largest_free(case: Case, told: Motion, length: Array) -> float:
-    """Largest free velocity of a contact, with what finite bounds of intervals can add [m/s]."""
+def _largest_free(case: Case, answer: Motion, length: Array) -> float:
+    """Largest free velocity of a contact, or velocity caused by a finite bound of an interval [m/s]."""
     V = 0.0
     for block, part in case.spans:
-        V = max(V, norm(length[part] * told.u_free[part]))
+        V = max(V, norm(length[part] * answer.u_free[part]))
         for bound in block.bounds if block.kind == "interval" else ():
             if np.isfinite(bound):
-                V = max(V, abs(float(told.diagonal[part.start]) * bound))
+                V = max(V, abs(float(answer.diagonal[part.start]) * bound))
     return V
 
 
 def _coefficients(block: Block, length: Array) -> list[tuple[slice, float]]:
-    """Components and scaled coefficient of every group."""
+    """Return components and scaled coefficient of every group."""
     out, start = [], 1
     for width, mu in zip(block.groups, block.mu, strict=True):
         out.append((slice(start, start + width), mu / float(length[start])))
@@ -191,7 +193,7 @@ def _coefficients(block: Block, length: Array) -> list[tuple[slice, float]]:
 def _block(
     block: Block, groups: list[tuple[slice, float]], x: Array, y: Array, E: float, shifted: bool
 ) -> list[str]:
-    """What one block has against the answer."""
+    """Return the faults of the scaled impulse x and velocity y of one block."""
     if block.kind == "free":
         return _over("velocity of a free block", float(np.linalg.norm(y.astype(float))), E)
     if block.kind != "friction":
@@ -203,30 +205,31 @@ def _block(
     y_hat = norm(np.concatenate([[y[0] + shift], y[1:]]))
     B = E * (norm(x) + y_hat + 3.0 * E + abs(float(y[0])) + total * abs(float(x[0])))
     B += E * sum(np.sqrt(1.0 + mu**2) * speed for _, mu, _, speed in norms)
-    found = []
+    faults = []
     for k, (_, mu, push, _) in enumerate(norms):
-        found += _over(f"cone of group {k}", push - mu * float(x[0]), E * np.sqrt(1.0 + mu**2))
+        faults += _over(f"cone of group {k}", push - mu * float(x[0]), E * np.sqrt(1.0 + mu**2))
     if not shifted:
-        own = float(y[0]) - sum(mu * speed for _, mu, _, speed in norms)
-        found += _over("relaxed separation", -own, E * total)
-        return found + _over("relaxed power", abs(float(x @ y)), B)
-    found += _over("closing speed", -float(y[0]), E * total)
-    found += _over("normal power", abs(float(x[0] * y[0])), B)
+        depth = float(y[0]) - sum(mu * speed for _, mu, _, speed in norms)
+        faults += _over("relaxed separation", -depth, E * total)
+        return faults + _over("relaxed power", abs(float(x @ y)), B)
+    faults += _over("closing speed", -float(y[0]), E * total)
+    faults += _over("normal power", abs(float(x[0] * y[0])), B)
     for k, (part, mu, _, speed) in enumerate(norms):
         defect = float(mu * x[0] * speed + x[part] @ y[part])
-        found += _over(f"dissipation of group {k}", abs(defect), B)
-    return found
+        faults += _over(f"dissipation of group {k}", abs(defect), B)
+    return faults
 
 
 def _interval(x: float, y: float, low: float, high: float, E: float) -> list[str]:
-    """-y in the normal cone of [low, high] at x, up to E."""
-    found = _over("lower bound", low - x, E) + _over("upper bound", x - high, E)
+    """Check that -y is in the normal cone of [low, high] at x, up to E."""
+    faults = _over("lower bound", low - x, E) + _over("upper bound", x - high, E)
     if y > 0.0:
-        return found + _over("positive velocity away from the lower bound", min(y, x - low), E)
-    return found + _over("negative velocity away from the upper bound", min(-y, high - x), E)
+        return faults + _over("positive velocity away from the lower bound", min(y, x - low), E)
+    return faults + _over("negative velocity away from the upper bound", min(-y, high - x), E)
 
 
 def _over(name: str, value: float, bound: float) -> list[str]:
+    """Return a fault if the value exceeds the bound."""
     return [] if value <= bound else [f"{name} {value:.3e} exceeds {bound:.3e}"]
 
 
@@ -237,47 +240,47 @@ def norm(x: Array) -> float:
 
 
 def _equations(case: Case, r: Array, v: Array | None, lam: Array | None) -> list[str]:
-    """M v = f + H r + G lam and G'v + g_bias = 0, relative to what they are made of."""
+    """Check M v = f + H r + G lam and G'v + g_bias = 0, relative to the size of their terms."""
     a, tol = case.arrays, case.tolerance * SLACK
     assert v is not None
     G, g = a["G"], a["g_bias"]
     lam = np.zeros(g.size) if lam is None else lam
     Mv, pushed = wide(a["M"]) @ wide(v), wide(a["H"]) @ wide(r) + wide(G) @ wide(lam)
-    made_of = np.abs(a["M"]) @ np.abs(v) + np.abs(a["f"]) + np.abs(a["H"]) @ np.abs(r)
-    made_of = made_of + np.abs(G) @ np.abs(lam)
-    noise = 8.0 * (v.size + r.size + lam.size) * EPS * np.linalg.norm(made_of)
+    terms = np.abs(a["M"]) @ np.abs(v) + np.abs(a["f"]) + np.abs(a["H"]) @ np.abs(r)
+    terms = terms + np.abs(G) @ np.abs(lam)
+    noise = 8.0 * (v.size + r.size + lam.size) * EPS * np.linalg.norm(terms)
     size = max(norm(Mv), norm(a["f"]), norm(pushed))
-    found = _over("equilibrium", norm(Mv - a["f"] - pushed), tol * size + noise)
+    faults = _over("equilibrium", norm(Mv - a["f"] - pushed), tol * size + noise)
     mass = np.diag(a["M"])
     if (a["M"] == np.diag(mass)).all() and v.size:  # as velocities: a light body beside a heavy one
         alone = np.einsum("vn,vn->n", a["H"] / mass[:, None], a["H"]) * r
         sizes = max(norm(v), norm(a["f"] / mass), norm(alone))
-        noise = 8.0 * (v.size + r.size + lam.size) * EPS * norm(made_of / mass)
-        found += _over("equilibrium of velocities", norm(v - (a["f"] + pushed) / mass), tol * sizes + noise)
+        noise = 8.0 * (v.size + r.size + lam.size) * EPS * norm(terms / mass)
+        faults += _over("equilibrium of velocities", norm(v - (a["f"] + pushed) / mass), tol * sizes + noise)
     if g.size:
         v_free = np.linalg.solve(a["M"], a["f"])
         scale = max(norm(g), norm(np.abs(G).T @ np.abs(v)), norm(np.abs(G).T @ np.abs(v_free)))
-        missed = norm(wide(G).T @ wide(v) + g)
-        found += _over("joints", missed, tol * scale + 8.0 * v.size * EPS * scale)
-    return found
+        error = norm(wide(G).T @ wide(v) + g)
+        faults += _over("joints", error, tol * scale + 8.0 * v.size * EPS * scale)
+    return faults
 
 
-def _approach(case: Case, told: Motion) -> list[str]:
-    """No contact closes, and no free block moves, at more than a share of the largest free velocity."""
+def _approach(case: Case, answer: Motion) -> list[str]:
+    """Check that no contact closes, and no free block moves, faster than a share of the free velocity."""
     scale, worst, big = 0.0, 0.0, 0.0
     for block, part in case.spans:
         sliding = slice(part.start, part.start + 1 + block.groups[0]) if block.groups else part
-        scale = max(scale, float(np.abs(told.u_free[sliding]).max()))
-        big = max(big, float(np.abs(told.r[part] if block.kind == "free" else told.r[part.start]).max()))
+        scale = max(scale, float(np.abs(answer.u_free[sliding]).max()))
+        big = max(big, float(np.abs(answer.r[part] if block.kind == "free" else answer.r[part.start]).max()))
         for bound in block.bounds if block.kind == "interval" else ():
             if np.isfinite(bound):
-                scale = max(scale, abs(float(told.diagonal[part.start]) * bound))
+                scale = max(scale, abs(float(answer.diagonal[part.start]) * bound))
     for block, part in case.spans:
         for k in range(part.start, part.stop if block.kind == "free" else part.start + 1):
             low, high = block.bounds
-            speed = float(-told.u[k]) if high == np.inf else 0.0
-            speed = max(speed, float(told.u[k])) if low == -np.inf else speed
-            lost = LOST * abs(told.diagonal[k]) * big + float(told.rounding[k])
+            speed = float(-answer.u[k]) if high == np.inf else 0.0
+            speed = max(speed, float(answer.u[k])) if low == -np.inf else speed
+            lost = LOST * abs(answer.diagonal[k]) * big + float(answer.rounding[k])
             if speed > min(lost, MOST_LOST * scale) * SLACK:
-                worst = max(worst, speed - float(told.rounding[k]))
+                worst = max(worst, speed - float(answer.rounding[k]))
     return _over("speed that no impulse may leave", worst, single(case.tolerance) * scale * SLACK)

@@ -1,8 +1,8 @@
 """Random degenerate problems with properties known by construction.
 
-`made` problems come from impulses and velocities that obey the law, so they have a solution. Others
-have none: normal impulses in equilibrium by themselves (H y = 0, y >= 0) against velocities that close. Of
-the rest nothing is known.
+Problems of the family `made` are computed from impulses and velocities that obey the law, so they have a
+solution. Others have none: self-equilibrated normal impulses (H y = 0, y >= 0) with closing velocities. For
+the rest the existence of a solution is unknown.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from benchmarks.attack.cases import BOX, GLOBAL, LOCAL, NONE, SOLVABLE, UNKNOWN,
 from benchmarks.attack.laws import motion
 
 NATURAL = 1e6
-"""Largest ratio of the impulses that were chosen to those that u_free asks for."""
+"""Largest ratio of chosen impulses to those that u_free requires, for which the solution counts as known."""
 
 
 def maps(rng: Random, n: int) -> Array:
-    """H' F of W = (H'F)(H'F)': of full rank, of less, with repeated or zero rows; shape (n, columns)."""
+    """Return a random factor J of W = J J', possibly with reduced rank or zero rows; shape (n, columns)."""
     columns = max(1, int(rng.choice([n + 2, n, max(1, n // 2), int(rng.integers(1, 7))])))
     J = rng.normal(size=(n, columns))
     if rng.random() < 0.3:
@@ -30,27 +30,27 @@ def maps(rng: Random, n: int) -> Array:
 
 
 def local(W: Array, u_free: Array, K: tuple[Block, ...], family: str, **known: object) -> Case:
-    """A local problem."""
+    """Make a local problem."""
     return Case(LOCAL, {"W": W, "u_free": u_free}, K, family, **known)  # type: ignore[arg-type]
 
 
 def with_answer(W: Array, r: Array, u: Array, K: tuple[Block, ...], family: str) -> Case:
-    """W r + u_free = u; called solvable where r is not beyond what u_free asks for."""
+    """Make the problem with the answer r, u: u_free = u - W r; `solvable` unless r exceeds `NATURAL`."""
     u_free = u - W @ r
-    pushed, asked = np.abs(np.diag(W) * r).max(initial=0.0), np.abs(u_free).max(initial=0.0)
-    known = {"truth": SOLVABLE, "answer": r} if pushed <= NATURAL * asked else {}
+    pushed, required = np.abs(np.diag(W) * r).max(initial=0.0), np.abs(u_free).max(initial=0.0)
+    known = {"truth": SOLVABLE, "answer": r} if pushed <= NATURAL * required else {}
     return local(W, u_free, K, family, **known)
 
 
 def at_random(rng: Random) -> Case:
-    """W positive semidefinite of any rank, u_free anything."""
+    """Random W, positive semidefinite of any rank, and random u_free."""
     K = blocks(rng)
     J = maps(rng, sum(b.size for b in K))
     return local(J @ J.T, rng.normal(size=J.shape[0]), K, "random")
 
 
-def made(rng: Random) -> Case:
-    """A solution is chosen, u_free follows; impulses may be of very different sizes."""
+def from_solution(rng: Random) -> Case:
+    """u_free from a chosen solution, whose impulses may have very different sizes."""
     K = blocks(rng)
     J = maps(rng, sum(b.size for b in K))
     r, u = lawful(rng, K, float(rng.choice([0.0, 4.0, 8.0])))
@@ -64,17 +64,17 @@ def repeated(rng: Random) -> Case:
     J = np.tile(maps(rng, sum(b.size for b in K)), (times, 1))
     r, u = lawful(rng, K)
     share = np.concatenate([np.tile(r / times, times)])
-    many = (
+    repeats = (
         tuple(
             replace(b, lower=b.lower / times, upper=b.upper / times) if b.kind == "interval" else b for b in K
         )
         * times
     )
-    return with_answer(J @ J.T, share, np.tile(u, times), many, "repeated")
+    return with_answer(J @ J.T, share, np.tile(u, times), repeats, "repeated")
 
 
 def unsymmetric(rng: Random) -> Case:
-    """W slightly, or by far, unsymmetric; made from a solution."""
+    """A slightly or strongly unsymmetric W, and u_free from a solution."""
     K = blocks(rng)
     J = maps(rng, sum(b.size for b in K))
     W = J @ J.T
@@ -84,7 +84,7 @@ def unsymmetric(rng: Random) -> Case:
 
 
 def still(rng: Random) -> Case:
-    """Nothing moves, or next to nothing; r = 0 is an answer."""
+    """u_free zero or tiny; r = 0 is a solution."""
     K = tuple(b for b in blocks(rng) if b.kind != "interval" or b.lower <= 0.0 <= b.upper)
     J = maps(rng, sum(b.size for b in K))
     n = J.shape[0]
@@ -95,7 +95,7 @@ def still(rng: Random) -> Case:
 
 
 def kinematic(rng: Random) -> Case:
-    """A contact between bodies that are driven: no row of W. It opens, or closes for good."""
+    """A contact between bodies with prescribed motion (zero rows of W), which opens, or has no solution."""
     first = block(rng, str(rng.choice(["coulomb2d", "coulomb3d", "rolling", "nonnegative", "free"])))
     K = (first, *blocks(rng, 6))
     n = sum(b.size for b in K)
@@ -113,7 +113,7 @@ def kinematic(rng: Random) -> Case:
 
 
 def large(rng: Random) -> Case:
-    """Fifty contacts from a solution, W of full rank or not."""
+    """Fifty contacts with u_free from a solution, and W of full or reduced rank."""
     K = tuple(block(rng, str(rng.choice(["coulomb3d", "coulomb2d", "nonnegative"]))) for _ in range(50))
     n = sum(b.size for b in K)
     J = rng.normal(size=(n, int(rng.choice([60, n + 10])))) / 10.0
@@ -135,7 +135,7 @@ def empty(rng: Random) -> Case:
 
 
 def masses(rng: Random, nv: int) -> Array:
-    """A mass matrix, diagonal or not, of ratios up to 1e8; shape (nv, nv)."""
+    """Return a mass matrix, diagonal or full, with mass ratios up to 1e8; shape (nv, nv)."""
     m = np.array([spread(rng, float(rng.choice([0.0, 2.0, 8.0]))) for _ in range(nv)])
     if rng.random() < 0.7 or nv < 2:
         return np.diag(m)
@@ -145,7 +145,7 @@ def masses(rng: Random, nv: int) -> Array:
 
 
 def bodies(rng: Random) -> Case:
-    """A global problem from a solution, with joints that may repeat each other."""
+    """A global problem from a solution, possibly with redundant joints."""
     K = blocks(rng, 8)
     n, nv = sum(b.size for b in K), int(rng.integers(1, 13))
     M, H, v = masses(rng, nv), rng.normal(size=(nv, n)), rng.normal(size=nv)
@@ -162,7 +162,7 @@ def bodies(rng: Random) -> Case:
 
 
 def column(rng: Random) -> Case:
-    """Masses on top of each other with a ratio up to 1e8; with a lid that comes down there is no solution."""
+    """A column of masses with ratios up to 1e8; with a descending lid there is no solution."""
     count, mu = int(rng.integers(1, 9)), float(rng.uniform(0.0, 1.0))
     d, lid = int(rng.integers(2, 4)), rng.random() < 0.5
     m = np.array([spread(rng, 8.0) for _ in range(count)])
@@ -218,7 +218,7 @@ def walls(rng: Random) -> Case:
 
 
 def torn(rng: Random) -> Case:
-    """The same joint twice, with different velocities: no solution."""
+    """One joint twice with different velocities, which has no solution."""
     K = blocks(rng, 5)
     n, nv = sum(b.size for b in K), int(rng.integers(2, 8))
     M, H = masses(rng, nv), rng.normal(size=(nv, n))
@@ -233,7 +233,7 @@ def torn(rng: Random) -> Case:
 
 
 def wedge(rng: Random) -> Case:
-    """A point between walls that lean out by alpha and close: squeezed out, or jammed if mu > tan alpha."""
+    """A point between closing walls that lean out by alpha: squeezed out, or jammed if mu > tan alpha."""
     alpha, m, speed = rng.uniform(0.1, 1.2), spread(rng, 6.0), spread(rng, 4.0)
     mu = float(np.tan(alpha) * rng.choice([rng.uniform(0.1, 0.9), rng.uniform(1.1, 4.0)]))
     c, s = np.cos(alpha), np.sin(alpha)
@@ -244,8 +244,8 @@ def wedge(rng: Random) -> Case:
     arrays = {"M": m * np.eye(2), "f": np.array([0.0, -0.1 * m * speed]), "H": H, "u_bias": bias,
               "G": np.zeros((2, 0)), "g_bias": np.zeros(0)}  # fmt: skip
     jammed = mu > np.tan(alpha)
-    # Upwards friction holds it, m V <= f < 0; downwards it sticks: either way the walls close at cos alpha.
-    # Friction that is less by (mu - tan alpha) / mu would let it go; nearer than half of that is open.
+    # Jammed: the point cannot slip upwards (m V <= f < 0) and sticks downwards; the walls close at cos alpha.
+    # Friction reduced by (mu - tan alpha) / mu would free it; half of this margin bounds the closing speed.
     spare = 0.5 * (mu - np.tan(alpha)) / mu / np.hypot(1.0, mu)
     closing = float(min(c / 1.1, spare)) if jammed else 0.0
     return Case(GLOBAL, arrays, K, "wedge", NONE if jammed else SOLVABLE, None, closing)
@@ -255,7 +255,7 @@ def wedge(rng: Random) -> Case:
 
 
 def box(rng: Random) -> Case:
-    """A box problem from a solution: LCP, mixed, relay; A of any sign, with zero and skew parts."""
+    """A box problem (LCP, mixed, relay), mostly from a solution; A of any sign, with zero and skew parts."""
     n = 1 + min(int(rng.geometric(0.2)) - 1, 11)
     kinds = (("nonnegative",), ("nonnegative", "free"), ("interval",), ("nonnegative", "interval", "free"))
     K = tuple(replace(block(rng, str(rng.choice(kinds[int(rng.integers(4))]))), size=1) for _ in range(n))
@@ -268,15 +268,15 @@ def box(rng: Random) -> Case:
     z, w = lawful(rng, K)
     low, high = (np.array([b.bounds[k] for b in K]) for k in (0, 1))
     arrays = {"A": A, "b": w - A @ z, "lower": low, "upper": high}
-    pushed, asked = np.abs(np.diag(A) * z).max(), np.abs(arrays["b"]).max()
+    pushed, required = np.abs(np.diag(A) * z).max(), np.abs(arrays["b"]).max()
     if rng.random() < 0.25:
         arrays["b"] = rng.normal(size=n)
         return Case(BOX, arrays, K, "box")
-    return Case(BOX, arrays, K, "box", SOLVABLE if pushed <= NATURAL * asked else UNKNOWN, z)
+    return Case(BOX, arrays, K, "box", SOLVABLE if pushed <= NATURAL * required else UNKNOWN, z)
 
 
 def shut_box(rng: Random) -> Case:
-    """Row i of A is nowhere positive and b_i negative, z >= 0: w_i < 0 for every z, so no solution."""
+    """A row of A without positive entries and with b_i < 0: w_i < 0 for every z >= 0, so no solution."""
     n = int(rng.integers(1, 8))
     A = rng.normal(size=(n, n))
     i = int(rng.integers(n))
@@ -289,14 +289,15 @@ def shut_box(rng: Random) -> Case:
 
 
 FAMILIES: tuple[tuple[Callable[[Random], Case], float], ...] = (
-    (at_random, 12), (made, 14), (repeated, 8), (unsymmetric, 6), (still, 3), (kinematic, 5), (large, 0.3),
-    (empty, 0.5), (bodies, 12), (column, 6), (walls, 8), (torn, 3), (wedge, 3), (box, 15), (shut_box, 4),
+    (at_random, 12), (from_solution, 14), (repeated, 8), (unsymmetric, 6), (still, 3), (kinematic, 5),
+    (large, 0.3), (empty, 0.5), (bodies, 12), (column, 6), (walls, 8), (torn, 3), (wedge, 3),
+    (box, 15), (shut_box, 4),
 )  # fmt: skip
-"""Generators and how often each is taken."""
+"""Generators and their relative frequencies."""
 
 
 def problem(rng: Random) -> Case:
-    """One random case, in random units, with a tolerance and perhaps a guess."""
+    """Return a random case, in random units, with a tolerance and possibly an initial guess."""
     weights = np.array([weight for _, weight in FAMILIES], float)
     case = FAMILIES[int(rng.choice(len(FAMILIES), p=weights / weights.sum()))][0](rng)
     if rng.random() < 0.4 and case.form == GLOBAL and not case.arrays["g_bias"].size and case.size:
@@ -310,20 +311,20 @@ def problem(rng: Random) -> Case:
 
 
 def _closing(case: Case) -> float:
-    """The closing of a case over the velocities that bounds of intervals can make, where they are larger."""
+    """Return `closing` relative to the velocities that bounds of intervals can cause, if they are larger."""
     if case.truth != NONE or case.form == BOX:
         return case.closing
-    told = motion(case, np.zeros(case.size), np.zeros(case.arrays["f"].size) if case.form == GLOBAL else None)
+    free = motion(case, np.zeros(case.size), np.zeros(case.arrays["f"].size) if case.form == GLOBAL else None)
     bounds = [
-        abs(told.diagonal[part.start] * bound)
+        abs(free.diagonal[part.start] * bound)
         for b, part in case.spans if b.kind == "interval" for bound in b.bounds if np.isfinite(bound)
     ]  # fmt: skip
-    V = float(np.abs(told.u_free).max())
+    V = float(np.abs(free.u_free).max())
     return case.closing * V / max(V, *bounds) if bounds else case.closing
 
 
 def _guess(rng: Random, case: Case) -> Array | None:
-    """None, the answer, near it, wrong, or huge."""
+    """Return an initial guess: None, the answer or a vector near it, or a random one of any size."""
     n, which = case.size, rng.random()
     if which < 0.6 or not n:
         return None
@@ -334,7 +335,7 @@ def _guess(rng: Random, case: Case) -> Array | None:
 
 
 def reduced(case: Case) -> Case:
-    """A global problem without joints in local form: W = H' M^-1 H, rounding included."""
+    """Convert a global problem without joints to local form: W = H' M^-1 H."""
     a = case.arrays
     W = a["H"].T @ np.linalg.solve(a["M"], a["H"])
     u_free = a["H"].T @ np.linalg.solve(a["M"], a["f"]) + a["u_bias"]
@@ -342,7 +343,7 @@ def reduced(case: Case) -> Case:
 
 
 def in_units(case: Case, push: float, speed: float, length: float) -> Case:
-    """The same with impulses `push`, velocities `speed` and moments of rolling `length` times as large."""
+    """Scale a case: impulses by `push`, velocities by `speed` and rolling moments by `length`."""
     lever = np.concatenate([np.zeros(0), *(
         np.array([1.0] * (1 + b.groups[0]) + [length] * sum(b.groups[1:])) if b.groups else np.ones(b.size)
         for b in case.blocks

@@ -1,4 +1,4 @@
-"""Random problems with every solver; all claims are checked by the formulas of `laws` and `proofs`."""
+"""Solves of random problems with every solver; the formulas of `laws` and `proofs` check all claims."""
 
 import warnings
 from collections import Counter
@@ -20,40 +20,41 @@ LIMITS = {
     "newton-ac": 100, "newton-jm": 100, "newton-nm": 100, "newton-fb": 100, "newton-min": 100, "ipm": 80,
     "ipm-lcp": 80, "lemke": 2000, "enumerate": 3000,
 }  # fmt: skip
-"""Iterations at most, so that a hundred thousand solves take bounded time. A limit can make no claim true."""
+"""Iteration limits, which bound the time of a hundred thousand solves. A limit cannot hide a false claim."""
 FAMILIES = {groups: name for name, groups in SLIDING.items()}
 """Names of friction cones by the sizes of their groups."""
 INNER = {"s-loop": {"inner_iterations": 500}, "tresca": {"inner_iterations": 500}}
+"""Limits of inner iterations."""
 
 
 @dataclass
 class Tally:
-    """What was claimed, by solver, and what was wrong."""
+    """Counts of claims by solver, and the false claims."""
 
     claims: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often each solver made each claim."""
+    """Number of each claim of each solver."""
     families: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """How often each claim was made of problems of a family and truth."""
+    """Number of each claim for problems of each family and truth."""
     false: list[dict[str, object]] = field(default_factory=list)
     """Every false claim: solver, family, index, claim, reasons, file."""
     seconds: Counter[str] = field(default_factory=Counter)
     """Time by solver [s]."""
 
     def add(self, other: "Tally") -> None:
-        """Take in what another process counted."""
+        """Add the counts of another process."""
         for name in ("claims", "families", "seconds"):
             getattr(self, name).update(getattr(other, name))
         self.false.extend(other.false)
 
 
 def solver_names(external: bool = False) -> list[str]:
-    """Solvers of problems that are data, ours or those of others that are installed as well."""
+    """Names of the solvers of contact and box problems; external: include installed external solvers."""
     entries = (registry.entry(name) for name in registry.names())
     return [e.name for e in entries if e.accepts and (not e.package or (external and e.installed))]
 
 
 def product_set(case: Case) -> ss.problem.ProductSet:
-    """The blocks as stickslip takes them."""
+    """Convert the blocks to a product set of stickslip."""
     K = ss.problem.nonnegative(0)
     for b in case.blocks:
         if b.kind == "friction":
@@ -66,7 +67,7 @@ def product_set(case: Case) -> ss.problem.ProductSet:
 
 
 def problem_of(case: Case) -> ss.ContactProblem | ss.GlobalProblem | ss.BoxProblem:
-    """The case as stickslip takes it; over bodies in blocks where it is made of such."""
+    """Convert the case to a problem of stickslip, in blocks of bodies if its notes give their width."""
     a = case.arrays
     if case.form == BOX:
         return ss.BoxProblem(a["A"], a["b"], a["lower"], a["upper"])
@@ -90,7 +91,7 @@ def problem_of(case: Case) -> ss.ContactProblem | ss.GlobalProblem | ss.BoxProbl
 
 
 def kinds_of(case: Case) -> set[str]:
-    """Kinds of block that a solver must take, by their names in the registry; none for a box problem."""
+    """Return the kinds of block that a solver must accept, by registry names; none for a box problem."""
     if case.form == BOX:
         return set()
     kinds = {FAMILIES[b.groups] if b.kind == "friction" else b.kind for b in case.blocks}
@@ -99,38 +100,38 @@ def kinds_of(case: Case) -> set[str]:
 
 
 def examine(name: str, case: Case) -> tuple[str, list[str], ss.Solution]:
-    """The claim of a solver on a case, why it is wrong (empty where it is not), and its answer."""
+    """Solve a case; return the claim of the solver, its faults, and the answer."""
     entry = registry.entry(name)
     known = {spec.name for spec in entry.options}
     options = {"max_iterations": LIMITS[name]} if name in LIMITS and "max_iterations" in known else {}
     solver = registry.make(name, tolerance=case.tolerance, **options, **INNER.get(name, {}))
-    found = solver.solve(problem_of(case), guess=case.guess)
-    return found.status.name, wrong(case, found), found
+    solution = solver.solve(problem_of(case), guess=case.guess)
+    return solution.status.name, wrong(case, solution), solution
 
 
-def wrong(case: Case, found: ss.Solution) -> list[str]:
-    """Why the claim of an answer is wrong."""
-    claim = found.status.name
-    if np.isfinite(found.r).all() and case.size:
-        told = laws.motion(case, found.r, found.v)
-        if (np.abs(found.u - told.u) > 4.0 * told.rounding).any():
-            return [f"u is not that of r: {float(np.abs(found.u - told.u).max()):.3e} m/s off"]
+def wrong(case: Case, solution: ss.Solution) -> list[str]:
+    """Return the faults of the claim of an answer."""
+    claim = solution.status.name
+    if np.isfinite(solution.r).all() and case.size:
+        actual = laws.motion(case, solution.r, solution.v)
+        if (np.abs(solution.u - actual.u) > 4.0 * actual.rounding).any():
+            return [f"u does not belong to r: {float(np.abs(solution.u - actual.u).max()):.3e} m/s off"]
     if claim == "SOLVED":
-        return proofs.refute_solved(case) + laws.refute(case, found.r, found.v, found.lam)
+        return proofs.refute_solved(case) + laws.refute(case, solution.r, solution.v, solution.lam)
     if claim == "RELAXED":
-        return laws.refute(case, found.r, found.v, found.lam, shifted=False)
+        return laws.refute(case, solution.r, solution.v, solution.lam, shifted=False)
     if claim == "INFEASIBLE":
-        given = found.certificate
-        if given is None:
+        certificate = solution.certificate
+        if certificate is None:
             return ["INFEASIBLE without a certificate"]
-        return proofs.refute_infeasible(case, given.y, given.z, given.bases)
+        return proofs.refute_infeasible(case, certificate.y, certificate.z, certificate.bases)
     return []
 
 
 def attack(
     indices: range, seed: int, names: list[str], folder: Path | None, progress: object = None
 ) -> Tally:
-    """Solve the problems of these indices, each by one solver that takes it, and check what is claimed."""
+    """Solve the problems of these indices, each by a random suitable solver, and check the claims."""
     tally = Tally()
     for index in indices:
         rng = np.random.default_rng([seed, index])
@@ -140,7 +141,7 @@ def attack(
         if not suiting:
             continue
         plain = [name for name in suiting if "coulomb3d" not in registry.entry(name).accepts]
-        if plain and rng.random() < 0.5:  # solvers without friction see few problems
+        if plain and rng.random() < 0.5:  # few problems suit solvers without friction
             suiting = plain
         name = suiting[int(rng.integers(len(suiting)))]
         _solve(tally, case, name, seed, index, folder)
@@ -152,38 +153,39 @@ def attack(
 
 
 def _solve(tally: Tally, case: Case, name: str, seed: int, index: int, folder: Path | None) -> None:
+    """Solve a case and count its claim."""
     start = perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            claim, why, _ = examine(name, case)
-    except ss.ProblemError as error:  # a true reason to refuse: joints that contradict each other
-        claim, why = "REFUSED", []
+            claim, faults, _ = examine(name, case)
+    except ss.ProblemError as error:  # a valid reason to refuse: inconsistent joints
+        claim, faults = "REFUSED", []
         if case.truth == cases.SOLVABLE:
-            why = [f"refused, but the problem was made from a solution: {error}"]
-    except Exception as error:  # a crash or a warning is a fault too
-        claim, why = type(error).__name__, [f"{type(error).__name__}: {error}"]
+            faults = [f"refused, but the problem was made from a solution: {error}"]
+    except Exception as error:  # crashes and warnings are faults, too
+        claim, faults = type(error).__name__, [f"{type(error).__name__}: {error}"]
     tally.seconds[name] += perf_counter() - start
     tally.claims[name, claim] += 1
     tally.families[case.family, case.truth, claim] += 1
-    if why:
-        _note(tally, case, name, claim, why, seed, index, folder)
+    if faults:
+        _note(tally, case, name, claim, faults, seed, index, folder)
 
 
 def _existence(tally: Tally, case: Case, seed: int, index: int, folder: Path | None) -> None:
-    """`existence(problem)` on the same problem: what it says holds must, and on its witness."""
+    """Check the claim of `prove_existence` for a case, and its witness."""
     try:
-        told = ss.solvers.prove_existence(problem_of(case))
+        proof = ss.solvers.prove_existence(problem_of(case))
     except Exception as error:
         tally.claims["existence", type(error).__name__] += 1
         _note(tally, case, "existence", "error", [f"{type(error).__name__}: {error}"], seed, index, folder)
         return
-    claim = "EXISTS" if told.holds and not told.reason else "not shown"
+    claim = "EXISTS" if proof.holds and not proof.reason else "not shown"
     tally.claims["existence", claim] += 1
-    if claim == "EXISTS" and told.witness is not None:
-        why = proofs.refute_existence(case, np.asarray(told.witness))
-        if why:
-            _note(tally, case, "existence", claim, why, seed, index, folder)
+    if claim == "EXISTS" and proof.witness is not None:
+        faults = proofs.refute_existence(case, np.asarray(proof.witness))
+        if faults:
+            _note(tally, case, "existence", claim, faults, seed, index, folder)
 
 
 def _note(
@@ -191,12 +193,13 @@ def _note(
     case: Case,
     name: str,
     claim: str,
-    why: list[str],
+    faults: list[str],
     seed: int,
     index: int,
     folder: Path | None,
 ) -> None:
-    about = {"solver": name, "claim": claim, "seed": seed, "index": index, "why": why}
+    """Add a false claim to the tally, and write it to a file of the folder."""
+    about = {"solver": name, "claim": claim, "seed": seed, "index": index, "why": faults}
     line = {**about, "family": case.family, "truth": case.truth, "tolerance": case.tolerance}
     if folder is not None:
         path = folder / f"{name}-{seed}-{index}.npz"
@@ -206,16 +209,16 @@ def _note(
 
 
 def replay(path: Path) -> list[str]:
-    """Solve the problem of a file again and print what is claimed and why it is wrong."""
+    """Solve the problem of a file again, print the claim and its faults, and return the faults."""
     case, about = cases.load(path)
     if about["solver"] == "existence":
-        told = ss.solvers.prove_existence(problem_of(case))
-        print(told)
-        holds = told.holds and told.witness is not None
-        why = proofs.refute_existence(case, np.asarray(told.witness)) if holds else []
+        proof = ss.solvers.prove_existence(problem_of(case))
+        print(proof)
+        holds = proof.holds and proof.witness is not None
+        faults = proofs.refute_existence(case, np.asarray(proof.witness)) if holds else []
     else:
-        _, why, found = examine(str(about["solver"]), case)
-        print(found)
+        _, faults, solution = examine(str(about["solver"]), case)
+        print(solution)
     print(f"family {case.family}, {case.truth}, closing {case.closing:.3g}, tolerance {case.tolerance:.0e}")
-    print("\n".join(f"FALSE: {one}" for one in why) or "no false claim")
-    return why
+    print("\n".join(f"FALSE: {one}" for one in faults) or "no false claim")
+    return faults

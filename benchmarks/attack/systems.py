@@ -19,13 +19,13 @@ SECOND = ("moreau-jean", "schatzman-paoli", "variational", "event-driven", "comp
 
 @dataclass(frozen=True)
 class Plan:
-    """A system and a run of it."""
+    """A system and the settings of its run."""
 
     family: str
     arrays: dict[str, Array]
     """M, F, K, C, q0, v0 of mechanics; A, b, B, C, D, e, x0 of first order."""
     dimension: int
-    """Components of each contact: 1 without friction."""
+    """Number of components of each contact; 1 without friction."""
     mu: float
     e: float
     lower: float
@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether the scheme states the laws as given."""
+        """Whether the scheme solves the exact laws."""
         return self.scheme != "compliant"
 
 
@@ -63,15 +63,16 @@ class Record:
 
 
 def plan(rng: Random) -> Plan:
-    """One random system with its scheme."""
+    """Return a random system with a scheme."""
     if rng.random() < 0.25:
         return first_order(rng)
-    made = masses(rng) if rng.random() < 0.55 else block(rng)
-    poisson = made.scheme == "moreau-jean" and rng.random() < 0.15
-    return replace(made, impact="poisson", solver="auto") if poisson else made
+    mechanics = masses(rng) if rng.random() < 0.55 else block(rng)
+    poisson = mechanics.scheme == "moreau-jean" and rng.random() < 0.15
+    return replace(mechanics, impact="poisson", solver="auto") if poisson else mechanics
 
 
-def _how(rng: Random) -> tuple[str, dict[str, Any], str]:
+def _method(rng: Random) -> tuple[str, dict[str, Any], str]:
+    """Return a random scheme of mechanics, its options and a solver."""
     scheme = str(rng.choice(SECOND, p=[0.42, 0.17, 0.22, 0.15, 0.04]))
     options: dict[str, Any] = {}
     if scheme == "moreau-jean":
@@ -87,9 +88,9 @@ def _how(rng: Random) -> tuple[str, dict[str, Any], str]:
 
 
 def masses(rng: Random) -> Plan:
-    """Masses above each other on a line, the lowest above the ground; perhaps springs between them."""
+    """A column of masses on a vertical line above the ground, possibly with springs between them."""
     n = int(rng.integers(1, 5))
-    scheme, options, solver = _how(rng)
+    scheme, options, solver = _method(rng)
     m = np.array([spread(rng, float(rng.choice([0.0, 4.0]))) for _ in range(n)])
     gaps = rng.choice([0.0, 1.0], p=[0.25, 0.75], size=n) * rng.uniform(0.0, 0.05, size=n)
     C = np.eye(n) - np.eye(n, k=-1)
@@ -112,7 +113,7 @@ def masses(rng: Random) -> Plan:
 def block(rng: Random) -> Plan:
     """A point mass on a slope with friction, in two or three dimensions."""
     d = int(rng.integers(2, 4))
-    scheme, options, solver = _how(rng)
+    scheme, options, solver = _method(rng)
     m, slope = spread(rng, 4.0), rng.uniform(0.0, 1.2)
     F = m * 9.81 * np.array([-np.cos(slope), np.sin(slope), 0.0])[:d]
     gap = float(rng.choice([0.0, rng.uniform(0.0, 0.03)]))
@@ -145,29 +146,30 @@ def first_order(rng: Random) -> Plan:
 
 
 def refute(plan: Plan, run: Record) -> list[str]:
-    """Why the claim `ok` of the run is wrong; empty where it stands."""
+    """Return the faults of the steps of a run that claims `ok`."""
     if not (np.isfinite(run.q).all() and np.isfinite(run.v).all()):
         return ["states are not finite"]
     check = {
         "moreau-jean": _moreau_jean, "schatzman-paoli": _schatzman_paoli, "variational": _variational,
         "event-driven": _event_driven, "euler-moreau": _euler_moreau,
     }[plan.scheme]  # fmt: skip
-    found: list[str] = []
+    faults: list[str] = []
     for k in range(1, run.t.size):
         if run.ok[k]:
-            found += [f"step {k}: {one}" for one in check(plan, run, k)]
-        if len(found) > 8:
+            faults += [f"step {k}: {one}" for one in check(plan, run, k)]
+        if len(faults) > 8:
             break
-    return found
+    return faults
 
 
 def _over(name: str, value: Array | float, bound: float) -> list[str]:
+    """Return a fault if the value, or the largest of several, exceeds the bound."""
     worst = float(np.max(value, initial=-np.inf)) if np.ndim(value) else float(value)  # type: ignore[arg-type]
     return [] if worst <= bound else [f"{name} {worst:.3e} exceeds {bound:.3e}"]
 
 
 def _sizes(plan: Plan, run: Record, k: int, h: float) -> tuple[float, float, float]:
-    """Size of velocities, of momenta and of the error of a momentum that the tolerance leaves."""
+    """Return the size of velocities, of momenta, and of the error of momenta allowed by the tolerance."""
     a = plan.arrays
     speed = float(np.abs(run.v[k - 1 : k + 1]).max()) + h * float(np.abs(a["F"] / np.diag(a["M"])).max())
     size = float(np.diag(a["M"]).max()) * speed + float(np.abs(run.r[k]).max())
@@ -175,38 +177,42 @@ def _sizes(plan: Plan, run: Record, k: int, h: float) -> tuple[float, float, flo
 
 
 def _law(plan: Plan, r: Array, w: Array, active: Array, E: float, weight: float) -> list[str]:
-    """r in its cone, w_N >= 0, complementary, friction against the slip; w is a velocity, `weight` a mass."""
-    d, found = plan.dimension, []
+    """Check the law on impulses r and velocities w: cone, w_N >= 0, complementarity, maximal dissipation.
+
+    weight: mass that scales w to an impulse.
+    """
+    d, faults = plan.dimension, []
     for i in range(r.size // d):
         p, y = r[i * d : i * d + d], weight * w[i * d : i * d + d]
         if not active[i]:
-            found += _over("impulse of an open contact", float(np.abs(p).max()), E)
+            faults += _over("impulse of an open contact", float(np.abs(p).max()), E)
             continue
         slip, push = float(np.linalg.norm(y[1:])), float(np.linalg.norm(p[1:]))
         B = E * (float(np.linalg.norm(p)) + 2.0 * float(np.linalg.norm(y)) + 3.0 * E) * (2.0 + plan.mu)
-        found += _over("pull", -p[0], E) + _over(
+        faults += _over("pull", -p[0], E) + _over(
             "friction beyond the cone", push - plan.mu * p[0], E * (1.0 + plan.mu)
         )
-        found += _over("closing", -y[0], E * (1.0 + plan.mu))
-        if plan.impact == "poisson":  # two phases, each with a law of its own
+        faults += _over("closing", -y[0], E * (1.0 + plan.mu))
+        if plan.impact == "poisson":  # each of the two phases has its own law
             continue
-        found += _over("normal power", abs(p[0] * y[0]), B)
-        found += _over("dissipation", abs(plan.mu * p[0] * slip + p[1:] @ y[1:]), B)
-    return found
+        faults += _over("normal power", abs(p[0] * y[0]), B)
+        faults += _over("dissipation", abs(plan.mu * p[0] * slip + p[1:] @ y[1:]), B)
+    return faults
 
 
 def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
+    """Check position, momentum, the law and the gap of a step of Moreau-Jean."""
     a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
     theta = plan.options.get("theta", 0.5)
     speed, size, E = _sizes(plan, run, k, h)
     q, Q, v, V = run.q[k - 1], run.q[k], run.v[k - 1], run.v[k]
-    found = _over(
+    faults = _over(
         "position", np.abs(Q - q - h * (theta * V + (1 - theta) * v)), 1e-9 * (np.abs(q).max() + h * speed)
     )
     if plan.options.get("variant") != "semi-explicit" or not a["K"].any():
         force = a["F"] - a["K"] @ (theta * Q + (1 - theta) * q)
-        missed = a["M"] @ (V - v) - h * force - a["C"].T @ run.r[k]
-        found += _over("momentum", np.abs(missed), 1e-8 * size)
+        error = a["M"] @ (V - v) - h * force - a["C"].T @ run.r[k]
+        faults += _over("momentum", np.abs(error), 1e-8 * size)
     d = plan.dimension
     u, before = a["C"] @ V, a["C"] @ v
     w = u.copy()
@@ -215,93 +221,96 @@ def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
     weight = float(np.diag(a["M"]).min())
     S = weight * float(np.abs(before).max())
     E = 10.0 * E + 1e2 * plan.tolerance * S
-    # Contacts that take part by the threshold alone have the law on u_N + y_m / h, y_m the forecast gap.
+    # Contacts that are active only by the threshold obey the law on u_N + y_m / h, y_m the forecast gap.
     ahead = np.maximum((a["C"] @ (q + 0.5 * h * v))[::d], 0.0) / h
     for i in range(w.size // d):
         part = slice(i * d, i * d + d)
         later = w[part] + np.eye(d)[0] * ahead[i]
-        faults = [
-            _law(plan, run.r[k, part], one, run.active[k, i : i + 1], E, weight) for one in (w[part], later)
+        candidates = [
+            _law(plan, run.r[k, part], y, run.active[k, i : i + 1], E, weight) for y in (w[part], later)
         ]
-        found += min(faults, key=len)
+        faults += min(candidates, key=len)
     fastest = float(np.abs(run.v[: k + 1]).max()) + speed
-    return found + _over("gap", -(a["C"] @ Q)[::d], 2.0 * h * (2.0 * fastest + 9.81 * h))
+    return faults + _over("gap", -(a["C"] @ Q)[::d], 2.0 * h * (2.0 * fastest + 9.81 * h))
 
 
 def _variational(plan: Plan, run: Record, k: int) -> list[str]:
+    """Check position, momentum, gap and cones of a step of the variational scheme."""
     a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
     speed, size, E = _sizes(plan, run, k, h)
     q, Q, v, V = run.q[k - 1], run.q[k], run.v[k - 1], run.v[k]
-    found = _over("position", np.abs(Q - q - h * V), 1e-9 * (np.abs(q).max() + h * speed))
+    faults = _over("position", np.abs(Q - q - h * V), 1e-9 * (np.abs(q).max() + h * speed))
     before = 0.0 if k == 1 else float(run.t[k - 1] - run.t[k - 2])
     kick = 0.5 * (before + h) * (a["F"] - a["K"] @ q)
-    found += _over("momentum", np.abs(a["M"] @ (V - v) - kick - a["C"].T @ run.r[k]), 1e-8 * size)
+    faults += _over("momentum", np.abs(a["M"] @ (V - v) - kick - a["C"].T @ run.r[k]), 1e-8 * size)
     d, r = plan.dimension, run.r[k]
-    found += _over("gap", -(a["C"] @ Q)[::d], 1e-6 * h * speed + 1e-12)
+    faults += _over("gap", -(a["C"] @ Q)[::d], 1e-6 * h * speed + 1e-12)
     for i in range(r.size // d):
         p = r[i * d : i * d + d]
-        found += _over("pull", -p[0], 10.0 * E)
-        found += _over(
+        faults += _over("pull", -p[0], 10.0 * E)
+        faults += _over(
             "friction beyond the cone",
             float(np.linalg.norm(p[1:])) - plan.mu * p[0],
             10.0 * E * (1 + plan.mu),
         )
-    return found
+    return faults
 
 
 def _schatzman_paoli(plan: Plan, run: Record, k: int) -> list[str]:
-    """The law on the positions (q⁺ + e q⁻) / (1 + e), from the second step on."""
+    """Check the cones of a step, and from the second step the gaps at (q⁺ + e q⁻) / (1 + e) and momentum."""
     a, h, d = plan.arrays, float(run.t[k] - run.t[k - 1]), plan.dimension
     speed, size, E = _sizes(plan, run, k, h)
     r = run.r[k]
-    found = []
+    faults = []
     for i in range(r.size // d):
         p = r[i * d : i * d + d]
-        found += _over("pull", -p[0], 10.0 * E)
-        found += _over(
+        faults += _over("pull", -p[0], 10.0 * E)
+        faults += _over(
             "friction beyond the cone",
             float(np.linalg.norm(p[1:])) - plan.mu * p[0],
             10.0 * E * (1 + plan.mu),
         )
     if k < 2:
-        return found
+        return faults
     gap = (a["C"] @ (run.q[k] + plan.e * run.q[k - 2]) / (1.0 + plan.e))[::d]
-    found += _over("gap", -gap, 1e-6 * h * speed + 1e-12)
+    faults += _over("gap", -gap, 1e-6 * h * speed + 1e-12)
     acceleration = run.q[k] - 2.0 * run.q[k - 1] + run.q[k - 2]
     if not a["K"].any():
-        missed = a["M"] @ acceleration - h * h * a["F"] - h * a["C"].T @ r
-        found += _over("momentum", np.abs(missed), 1e-7 * h * size)
-    return found
+        error = a["M"] @ acceleration - h * h * a["F"] - h * a["C"].T @ r
+        faults += _over("momentum", np.abs(error), 1e-7 * h * size)
+    return faults
 
 
 def _event_driven(plan: Plan, run: Record, k: int) -> list[str]:
+    """Check gap, energy and momentum of a step of the event-driven scheme."""
     a, h, d = plan.arrays, float(run.t[k] - run.t[k - 1]), plan.dimension
     speed, size, _ = _sizes(plan, run, k, h)
-    found = _over("gap", -(a["C"] @ run.q[k])[::d], 1e-6 * (h * speed + 1e-3))
+    faults = _over("gap", -(a["C"] @ run.q[k])[::d], 1e-6 * (h * speed + 1e-3))
 
     def energy(j: int) -> float:
         q, v = run.q[j], run.v[j]
         return float(0.5 * v @ a["M"] @ v - a["F"] @ q + 0.5 * q @ a["K"] @ q)
 
     scale = size * (speed + 9.81 * h) + float(np.abs(a["F"] * run.q[k]).sum())
-    found += _over("energy gained", energy(k) - energy(k - 1), 1e-6 * scale)
+    faults += _over("energy gained", energy(k) - energy(k - 1), 1e-6 * scale)
     if not a["K"].any():
-        missed = a["M"] @ (run.v[k] - run.v[k - 1]) - h * a["F"] - a["C"].T @ run.r[k]
-        found += _over("momentum", np.abs(missed), 1e-6 * size)
-    return found
+        error = a["M"] @ (run.v[k] - run.v[k - 1]) - h * a["F"] - a["C"].T @ run.r[k]
+        faults += _over("momentum", np.abs(error), 1e-6 * size)
+    return faults
 
 
 def _euler_moreau(plan: Plan, run: Record, k: int) -> list[str]:
+    """Check the flow and the complementarity of a step of Euler-Moreau."""
     a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
     theta, gamma = plan.options.get("theta", 1.0), plan.options.get("gamma", 1.0)
     x, X, lam = run.q[k - 1], run.q[k], run.r[k]
     flow = theta * (a["A"] @ X) + (1.0 - theta) * (a["A"] @ x) + a["b"]
     size = float(np.abs(X).max() + np.abs(x).max() + h * np.abs(flow).max() + h * np.abs(a["B"] @ lam).max())
-    found = _over("flow", np.abs(X - x - h * flow - h * a["B"] @ lam), 1e-8 * size)
+    faults = _over("flow", np.abs(X - x - h * flow - h * a["B"] @ lam), 1e-8 * size)
     y = a["C"] @ (gamma * X + (1.0 - gamma) * x) + a["D"] @ lam + a["e"]
     E = 1e3 * plan.tolerance * (1.0 + size / h + float(np.abs(lam).max()))
-    for one, value in zip(lam, y, strict=True):
-        found += _over("lower bound", plan.lower - one, E) + _over("upper bound", one - plan.upper, E)
-        free = one - plan.lower if value > 0.0 else plan.upper - one
-        found += _over("output away from a bound", min(abs(value), free), E)
-    return found
+    for force, value in zip(lam, y, strict=True):
+        faults += _over("lower bound", plan.lower - force, E) + _over("upper bound", force - plan.upper, E)
+        free = force - plan.lower if value > 0.0 else plan.upper - force
+        faults += _over("output away from a bound", min(abs(value), free), E)
+    return faults

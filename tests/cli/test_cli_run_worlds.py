@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said_in_a_sentence(run, arguments, words):
 def test_a_bad_step_is_said_in_a_sentence(run):
     result = run("run", "fall", "--bad", 0.1)
     assert result.code == 1
-    result.says("missed its tolerance: told so")
+    result.says("missed its tolerance: deliberate failure")
 
 
 def test_info_tells_what_a_trajectory_of_a_world_holds(run, tmp_path):

@@ -90,7 +90,7 @@ def test_a_state_to_begin_with(world):
 
 
 def test_bad_steps_are_raised_accepted_or_halved(world):
-    with pytest.raises(ss.SimulationFailure, match=r"from t = 0.2 s missed.*told so") as failure:
+    with pytest.raises(ss.SimulationFailure, match=r"from t = 0.2 s missed.*deliberate failure") as failure:
         run(world, scheme=Drop(bad=0.2))
     assert failure.value.trajectory.t[-1] == pytest.approx(0.2)
     accepted = run(world, scheme=Drop(bad=0.2), on_failure="accept")

@@ -56,44 +56,44 @@ class Answer:
         return self.reason
 
 
-def answer_of(given: Any) -> Answer:
+def answer_of(value: Any) -> Answer:
     """Convert the return value of a solver, a Solution or an array r; raise `NoAnswer` for others."""
-    if not isinstance(given, Solution):
-        return Answer(_numbers("r", given))
+    if not isinstance(value, Solution):
+        return Answer(_numbers("r", value))
     return Answer(
-        _numbers("r", given.r),
-        None if given.v is None else _numbers("v", given.v),
-        None if given.lam is None else _numbers("lam", given.lam),
-        one_line(getattr(given.status, "name", given.status)),
-        one_line(given.reason or getattr(given.status, "value", "")),
-        count_of(given.iterations),
-        _history(given.history),
+        _numbers("r", value.r),
+        None if value.v is None else _numbers("v", value.v),
+        None if value.lam is None else _numbers("lam", value.lam),
+        one_line(getattr(value.status, "name", value.status)),
+        one_line(value.reason or getattr(value.status, "value", "")),
+        count_of(value.iterations),
+        _history(value.history),
     )
 
 
 def worst(problem: Problem, answers: Sequence[Answer]) -> tuple[Answer, Residuals]:
     """The answer with the largest residuals of the judge, and these residuals."""
-    found = []
+    judged = []
     for answer in answers:
         if answer.r.size != problem.size:
             raise NoAnswer(f"its r has shape {answer.r.shape}, expected ({problem.size},)")
         try:
-            found.append((answer, judge(problem, answer.r, v=answer.v, lam=answer.lam)))
+            judged.append((answer, judge(problem, answer.r, v=answer.v, lam=answer.lam)))
         except ProblemError as error:
             raise NoAnswer(f"its answer cannot be judged: {error}") from None
-    return max(found, key=lambda pair: (not pair[1].approach <= CLOSING, pair[1].error))
+    return max(judged, key=lambda pair: (not pair[1].approach <= CLOSING, pair[1].error))
 
 
 def sentence(error: BaseException) -> str:
     """Describe an exception in one line: its type, unless it is generic, and its message."""
     try:
-        said = one_line(error)
+        message = one_line(error)
     except Exception:  # users' exceptions may fail, too
-        said = ""
+        message = ""
     kind, module = type(error).__name__, type(error).__module__
-    if said and module.partition(".")[0] == "stickslip":
-        return said
-    return f"{kind}: {said}" if said else kind
+    if message and module.partition(".")[0] == "stickslip":
+        return message
+    return f"{kind}: {message}" if message else kind
 
 
 def one_line(text: Any) -> str:
@@ -102,11 +102,12 @@ def one_line(text: Any) -> str:
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
 
 
-def _numbers(name: str, given: Any) -> Array:
-    if not isinstance(given, np.ndarray | list | tuple):
-        raise NoAnswer(f"it returned a {type(given).__name__}, which is neither a Solution nor an array r")
+def _numbers(name: str, value: Any) -> Array:
+    """Convert to an array of finite numbers; raise `NoAnswer` otherwise."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        raise NoAnswer(f"it returned a {type(value).__name__}, which is neither a Solution nor an array r")
     try:
-        array = np.array(given, dtype=np.float64)
+        array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise NoAnswer(f"its {name} is not an array of numbers: {one_line(error)}") from None
     if not np.isfinite(array).all():
@@ -114,16 +115,16 @@ def _numbers(name: str, given: Any) -> Array:
     return array
 
 
-def count_of(given: Any) -> int:
+def count_of(value: Any) -> int:
     """Convert a count to an integer; 0 for invalid values."""
-    return int(given) if isinstance(given, int | np.integer) and 0 <= given < 2**53 else 0
+    return int(value) if isinstance(value, int | np.integer) and 0 <= value < 2**53 else 0
 
 
-def _history(given: Any) -> Array:
+def _history(value: Any) -> Array:
     """Evenly spaced rows of a history, including the last; empty for invalid values."""
     rows = np.zeros((0, 3))
     with suppress(TypeError, ValueError):
-        rows = np.array(given, dtype=np.float64)
+        rows = np.array(value, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 3:
         return np.zeros((0, 3))
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int))]

@@ -29,22 +29,22 @@ KEPT_PROBLEMS = 2
 
 
 class Attempts:
-    """Makes runs in a long-lived process; a problem is read once for all solvers."""
+    """Maker of runs in a long-lived process; a problem is read once for all solvers."""
 
     def __init__(self) -> None:
-        self._kept = lru_cache(KEPT_PROBLEMS)(problem_of)
+        self._read = lru_cache(KEPT_PROBLEMS)(problem_of)
 
     def read(self, job: Job) -> Problem:
         """Read the problem of a job."""
-        return self._kept(job.path, job.kind, job.problem)
+        return self._read(job.path, job.kind, job.problem)
 
     def make(self, job: Job, limits: Limits, given: Problem, tell: Tell) -> RunRecord:
-        """Make the run of a job and return its record."""
+        """Run a job on its problem, which has been read, and return the record."""
         return attempt(job, limits, given, tell)
 
     def forget(self) -> None:
         """Clear the cache of problems."""
-        self._kept.cache_clear()
+        self._read.cache_clear()
 
 
 def problem_of(path: str, kind: str | None, expected: str) -> Problem:
@@ -53,10 +53,10 @@ def problem_of(path: str, kind: str | None, expected: str) -> Problem:
         problem = read_record(Path(path), kind).problem
     except (FormatError, ProblemError, OSError) as error:
         raise JobError(sentence(error)) from error
-    found = fingerprint(problem)
-    if found != expected:
+    actual = fingerprint(problem)
+    if actual != expected:
         raise JobError(
-            f"{path} has changed: it holds the problem {found[:12]} now, not {expected[:12]};"
+            f"{path} has changed: it holds the problem {actual[:12]} now, not {expected[:12]};"
             " start the campaign anew, or put the file back"
         )
     return problem
@@ -85,12 +85,12 @@ def attempt(job: Job, limits: Limits, problem: Problem | None = None, tell: Tell
 def _same_source(job: Job) -> None:
     """Raise a `JobError` if the file of a user's solver has changed since the job was made."""
     try:
-        found = source_of(job.contestant)
+        actual = source_of(job.contestant)
     except ContestantError as error:
         raise JobError(f"{job.contestant.name}: {error}") from None
-    if job.source and found != job.source:
+    if job.source and actual != job.source:
         raise JobError(
-            f"{job.contestant.place} has changed: its hash is {found} now, not {job.source};"
+            f"{job.contestant.place} has changed: its hash is {actual} now, not {job.source};"
             " start the campaign anew, or put the file back"
         )
 
@@ -114,7 +114,7 @@ class _Run:
     def record(self) -> RunRecord:
         """Make the solver, call it and judge the answers; errors become records, too."""
         try:
-            with threadpool_limits(1):  # around all calls: it takes a millisecond, and what caches hold
+            with threadpool_limits(1):  # around all calls, as it takes a millisecond and evicts caches
                 late = self._called()
             return self._judged() if late is None else self._late(late)
         except MemoryError as error:
@@ -136,37 +136,38 @@ class _Run:
                 self.options = options
                 self.tell("made", options=options)
             with Peak(measure=not self.calls) as peak:
-                made = call(solver, self.problem, self.tell, self.limits.timeout if first else None)
-            self.compile_seconds += made.compile_seconds
-            if made.late:
-                return made
-            if made.seconds > self.limits.timeout:
+                done = call(solver, self.problem, self.tell, self.limits.timeout if first else None)
+            self.compile_seconds += done.compile_seconds
+            if done.late:
+                return done
+            if done.seconds > self.limits.timeout:
                 return replace(
-                    made, iterations=count_of(getattr(made.answer, "iterations", 0)), error=float("nan")
+                    done, iterations=count_of(getattr(done.answer, "iterations", 0)), error=float("nan")
                 )
-            self._keep(made, peak.above)
-            spent += made.seconds
+            self._add(done, peak.above)
+            spent += done.seconds
             if len(self.calls) >= self.limits.best_of or (self.calls and spent >= self.limits.patience):
                 break
         return None
 
-    def _keep(self, made: Call, memory: float) -> None:
-        """Count a call, unless it compiled; its answer is kept in any case."""
-        counts = not made.compiled or made.seconds > self.limits.patience
+    def _add(self, done: Call, memory: float) -> None:
+        """Add the answer of a call, and its time unless it compiled."""
+        counts = not done.compiled or done.seconds > self.limits.patience
         if counts or self.answers:  # do not repeat calls of solvers that compile every time
-            self.calls.append(made)
+            self.calls.append(done)
             self.memory = memory if len(self.calls) == 1 else self.memory
-        answer = answer_of(made.answer)
+        answer = answer_of(done.answer)
         if not any(answer.bits == other.bits for other in self.answers):
             self.answers.append(answer)
 
     def _late(self, stopped: Call) -> RunRecord:
-        told = ""
+        """Record of a run that was stopped at the time limit."""
+        progress = ""
         if stopped.error == stopped.error:
-            told = f"; it was at {stopped.error:.1e} after {stopped.iterations} iterations"
+            progress = f"; it was at {stopped.error:.1e} after {stopped.iterations} iterations"
         return self._blank(
             Outcome.TIMEOUT,
-            f"stopped after {stopped.seconds:.3g} s{told}",
+            f"stopped after {stopped.seconds:.3g} s{progress}",
             seconds=stopped.seconds,
             iterations=stopped.iterations,
         )
@@ -186,7 +187,7 @@ class _Run:
             status=answer.status,
             **{name: getattr(residuals, name) for name in FIGURES},
             iterations=answer.iterations,
-            **timings([made.seconds for made in self.calls], [made.cpu_seconds for made in self.calls]),
+            **timings([done.seconds for done in self.calls], [done.cpu_seconds for done in self.calls]),
             history=answer.history,
         )
 

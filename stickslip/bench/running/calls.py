@@ -23,7 +23,7 @@ Tell = Callable[..., None]
 time)."""
 
 
-def untold(event: str, **more: Any) -> None:
+def untold(event: str, **data: Any) -> None:
     """Ignore events."""
 
 
@@ -33,12 +33,12 @@ def entrant(contestant: Contestant, tolerance: float) -> tuple[Any, dict[str, An
     Options are the fields of a dataclass, else the given options; values that files cannot represent become
     text.
     """
-    solver, seen = make(contestant, tolerance), dict(contestant.options)
+    solver, options = make(contestant, tolerance), dict(contestant.options)
     if is_dataclass(solver) and not isinstance(solver, type):
-        seen = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
+        options = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
     return solver, {
         name: value if isinstance(value, bool | int | float | str) else str(value)[:200]
-        for name, value in sorted(seen.items())
+        for name, value in sorted(options.items())
     }
 
 
@@ -117,26 +117,26 @@ def call(solver: Any, problem: Problem, tell: Tell, timeout: float | None = None
     """Call the solver once; with a `timeout` [s] it is stopped by `progress`, if it accepts that argument."""
     if isinstance(problem, GlobalProblem):  # without the cached factors of M of an earlier solve
         problem = replace(problem, M=MassMatrix(problem.M.matrix))
-    made = Call()
+    done = Call()
 
     def progress(iterations: int, error: float) -> None:
         with suppress(TypeError, ValueError, OverflowError):
-            made.iterations, made.error = int(iterations), float(error)
+            done.iterations, done.error = int(iterations), float(error)
         if timeout is not None and time.perf_counter() - start - compiling.seconds > timeout:
             raise TimeIsUp
 
-    how = {"progress": progress} if timeout is not None and takes(solver.solve, "progress") else {}
+    arguments = {"progress": progress} if timeout is not None and takes(solver.solve, "progress") else {}
     with np.errstate(), Compiling(tell) as compiling:
         tell("calling")
         cpu, start = time.process_time(), time.perf_counter()
         try:
-            made.answer = solver.solve(problem, **how)
+            done.answer = solver.solve(problem, **arguments)
         except TimeIsUp:
-            made.late = True
+            done.late = True
         finally:
             wall, cpu = time.perf_counter() - start, time.process_time() - cpu
             tell("called")
-    made.seconds = max(0.0, wall - compiling.seconds)
-    made.cpu_seconds = max(0.0, cpu - compiling.cpu_seconds)
-    made.compile_seconds, made.compiled = compiling.seconds, compiling.met
-    return made
+    done.seconds = max(0.0, wall - compiling.seconds)
+    done.cpu_seconds = max(0.0, cpu - compiling.cpu_seconds)
+    done.compile_seconds, done.compiled = compiling.seconds, compiling.met
+    return done

@@ -16,6 +16,7 @@ import psutil
 LONGEST_ANSWER = 1 << 20
 """Largest length of a line of a process [bytes]."""
 CHUNK = 1 << 16
+"""Largest number of bytes per read."""
 LAST_WAIT = 5.0
 """Time limit for the end of a killed process [s]."""
 SOON = 2.0
@@ -67,11 +68,11 @@ class Child:
     def last_words(self) -> str:
         """Last line of the standard error of the process."""
         file = self._pipe("stderr").fileno()
-        some = os.read(file, CHUNK) if select.select([file], [], [], 0.0)[0] else b""
-        return (some.decode(errors="replace").strip().splitlines() or [""])[-1]
+        data = os.read(file, CHUNK) if select.select([file], [], [], 0.0)[0] else b""
+        return (data.decode(errors="replace").strip().splitlines() or [""])[-1]
 
     def ended(self) -> bool:
-        """Whether the process has ended; its number is not reused before `end`."""
+        """Whether the process has ended; its process id is not reused before `end`."""
         if self._process.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -81,9 +82,9 @@ class Child:
         try:
             process = psutil.Process(self.pid)
             total = process.memory_info().rss
-            for one in process.children(recursive=True) if family else ():
+            for descendant in process.children(recursive=True) if family else ():
                 with contextlib.suppress(psutil.Error):
-                    total += one.memory_info().rss
+                    total += descendant.memory_info().rss
         except psutil.Error:
             return None
         return float(total / MIB)
@@ -91,9 +92,9 @@ class Child:
     def has_family(self) -> bool:
         """Whether the process has running descendants."""
         with contextlib.suppress(psutil.Error):
-            for one in psutil.Process(self.pid).children(recursive=True):
+            for descendant in psutil.Process(self.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
-                    if one.status() != psutil.STATUS_ZOMBIE:
+                    if descendant.status() != psutil.STATUS_ZOMBIE:
                         return True
         return False
 
@@ -105,13 +106,13 @@ class Child:
             if self._mark is None:
                 self._process.kill()
                 return
-            # Its number has not been reused, as nobody has waited for it yet.
+            # The process id has not been reused, as nobody has waited for the process yet.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-            for one in psutil.process_iter():  # descendants in other sessions
+            for process in psutil.process_iter():  # descendants in other sessions
                 with contextlib.suppress(psutil.Error, OSError):
-                    if one.environ().get(self._mark[0]) == self._mark[1]:
-                        one.kill()
+                    if process.environ().get(self._mark[0]) == self._mark[1]:
+                        process.kill()
 
     def end(self) -> int | None:
         """Kill the process and wait for it; return its exit code, or None if it has not ended."""
@@ -150,9 +151,9 @@ class Child:
 def understood(line: bytes) -> dict[str, Any]:
     """Parse the JSON object of a line; raise `Garbled` for other content."""
     try:
-        said = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        message = None
+    if not isinstance(message, dict):
         raise Garbled("its answer is garbled")
-    return said
+    return message

@@ -1,15 +1,15 @@
 """Runs on Dask: a cluster on this machine for the duration of the campaign, or an existing scheduler.
 
-Every worker of Dask keeps one warm process, so that limits, crashes and hangs cost one record there too.
-A file that the worker does not find is sent to it once, with those that it imports from beside it. When a
-worker of Dask dies, the scheduler gives its work to another one, at most as often as its setting
-`allowed-failures` says (once on a cluster of this machine); then the items are sent one by one, and the one
-that ends workers is recorded as crashed.
+Every worker of Dask keeps one warm process, so that a limit, a crash or a hang affects only one record. A
+file that does not exist on the worker is sent to it once, together with the modules that it imports from its
+folder. When a worker of Dask dies, the scheduler gives its work to another one, at most `allowed-failures`
+times (a setting of Dask; once on a cluster of this machine). After that the items are sent one by one, and an
+item that ends workers is recorded as crashed.
 
-Only JSON and bytes come and go. Work is done one item at a time on a worker, however many threads it has.
-Several items go there in one message; after a second at the latest, or after the item that lasts longer,
-the worker answers with the records that it has. All of a campaign ends with `leave`, or some time after its
-last work if nobody says so.
+Messages consist of JSON and bytes. A worker does one item at a time, whatever its number of threads. One
+message carries several items; the worker answers with the records that it has after `ANSWERED` seconds, or
+after the first item if that takes longer. `leave` ends the processes of a campaign and removes its files;
+without it this happens `IDLE` seconds after the last work.
 """
 
 import logging
@@ -37,36 +37,36 @@ REACHED = 5.0
 STARTING = 60.0
 """Time limit for the start of workers on this machine [s]."""
 ALONE = 60.0
-"""Time without any worker after which nobody waits any longer [s]."""
+"""Time without any worker after which a run fails [s]."""
 RETRIES = 1
 """Number of restarts of a job after the death of its worker, on a cluster of this machine."""
 IDLE = 1800.0
-"""A campaign that has sent nothing for so long is taken for dead [s]."""
+"""Time without work after which a campaign is closed on a worker [s]."""
 KEPT = 2**30
-"""Bytes of files that are kept, at most; those of one problem in any case."""
+"""Largest size of the stored files of a campaign [bytes]; the last file is stored in any case."""
 MACHINE = ("system", "processor", "cores", "memory")
-"""What of an environment decides about times alone."""
+"""Fields of an environment that affect only times."""
 ANSWERED = 1.0
-"""A worker that has several items to do says what it has after so long [s]."""
+"""Time after which a worker with several items returns its finished records [s]."""
 
 
 LOGGERS = "distributed", "distributed.client", "distributed.gc"
-"""Loggers of Dask with handlers of their own, as its default configuration sets them up."""
+"""Loggers with their own handlers in Dask's default configuration."""
 
 
 _LOCK = threading.Lock()
 
 
 class DaskError(RuntimeError):
-    """Dask cannot be used as it is: absent, not reached, without workers."""
+    """Dask cannot be used: it is not installed, does not answer, or has no usable workers."""
 
 
 class Dask:
     """Executor on the workers of Dask, with one item at a time on each."""
 
     def __init__(self, address: str | None = None, workers: int = 1, times: bool = True):
-        """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes.
-        times: whether times will be compared, so that workers must be alike."""
+        """address: address of a scheduler, of which all workers are used; None starts a cluster of `workers`
+        processes. times: whether times will be compared, which requires equal machines."""
         try:
             import distributed  # noqa: F401
         except ImportError:
@@ -82,7 +82,7 @@ class Dask:
             self.workers, self.environment = len(places), next(iter(places.values()))
 
     def run(self, jobs: Sequence[Any], limits: Limits, told: Told | None = None) -> Iterator[Any]:
-        """The record of every item, as they end; closing the iterator ends all that runs for it."""
+        """Yield the records of all items as they end; closing the iterator ends all runs."""
         if not jobs:
             return
         campaign = uuid.uuid4().hex
@@ -91,12 +91,12 @@ class Dask:
             try:
                 yield from run_jobs([Seat(client, campaign, each) for each in addresses], jobs, limits, told)
             finally:
-                with suppress(Exception):  # a scheduler that is gone needs no farewell
+                with suppress(Exception):  # ignore schedulers that have ended
                     client.run(leave, campaign, on_error="ignore")
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
-        """Connected to the scheduler, or to a cluster that ends with it."""
+        """Context with a client of the scheduler, or of a cluster that ends with the context."""
         from distributed import Client
 
         with ExitStack() as stack:
@@ -114,12 +114,12 @@ class Dask:
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Any]:
-    """Workers in processes of this machine that nobody else reaches and that leave no files."""
+    """Context with a cluster of processes that is reachable only from this machine and leaves no files."""
     import dask
     from distributed import LocalCluster
 
     settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": RETRIES}
-    for what in ("target", "spill", "pause", "terminate"):  # the memory of a run is watched by its process
+    for what in ("target", "spill", "pause", "terminate"):  # `WarmProcess` limits memory
         settings[f"distributed.worker.memory.{what}"] = False
     with (
         _quiet(),
@@ -142,7 +142,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 
 class Seat:
-    """A worker of Dask at the work of one campaign."""
+    """Connection to a worker of Dask for one campaign; a `Worker` of `run_jobs`."""
 
     def __init__(self, client: Any, campaign: str, address: str):
         self._client, self._campaign, self._address = client, campaign, address
@@ -155,7 +155,7 @@ class Seat:
         return self._address.partition("://")[2]
 
     def runs(self, jobs: Sequence[Work], limits: Limits) -> Iterator[Record | JobError]:
-        """The record of each item; its files are sent to the worker where they are missing there."""
+        """Yield the record of each item; send its files to the worker if they are missing there."""
         left, most = deque(jobs), len(jobs)
         while left:
             try:
@@ -179,14 +179,14 @@ class Seat:
                 yield job.record(one["record"]) if "record" in one else JobError(one["impossible"])
 
     def close(self) -> None:
-        """Wait for nothing any longer."""
+        """Cancel the current work; the waiting thread then raises `Closed`."""
         self._closed = True
         if self._future is not None:
-            with suppress(Exception):  # a scheduler that is gone needs no farewell
+            with suppress(Exception):  # ignore schedulers that have ended
                 self._client.cancel([self._future], force=True)
 
     def _send(self, job: Work) -> None:
-        """Let the worker have the files of an item of work."""
+        """Send the files of an item of work to the worker."""
         for identity, path in job.files.items():
             try:
                 contents = job.contents(path)
@@ -196,22 +196,25 @@ class Seat:
             self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
 
     def _asked(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
-        """What a worker says of some items; the scheduler chooses which. It would never give work that is
-        meant for one worker to another that comes after all have died."""
+        """Submit items and return the answer of the worker.
+
+        The scheduler chooses the worker: work bound to one worker would never be given to a worker that
+        starts after all have died.
+        """
         from distributed.scheduler import KilledWorker
 
         items = [job.as_json() for job in jobs]
         self._future = self._client.submit(
             take_jobs, self._campaign, jobs[0].place(), items, asdict(limits), pure=False
         )
-        if self._closed:  # meanwhile
+        if self._closed:  # by another thread
             self.close()
         try:
             said = self._answer()
         except KilledWorker:
-            if len(jobs) > 1:  # one of them: each alone
+            if len(jobs) > 1:  # send them one by one to find the item
                 return {"killed": True, "answers": []}
-            self._await_workers()  # a cluster that is being closed looks the same
+            self._await_workers()  # fails if the cluster is being closed
             reason = "the worker of Dask ended under it, again and again"
             return {"answers": [{"record": jobs[0].blank(Outcome.CRASHED, reason=reason).as_json()}]}
         except DaskError:
@@ -228,7 +231,8 @@ class Seat:
         return said
 
     def _answer(self) -> dict[str, Any]:
-        """What comes back, after any time; `DaskError` once there is nobody left to wait for."""
+        """Wait for the answer without a time limit; raise `DaskError` if there is no worker for `ALONE`
+        seconds."""
         since: float | None = None
         while True:
             try:
@@ -242,7 +246,8 @@ class Seat:
                     raise DaskError(f"no worker of Dask has been there for {ALONE:.0f} s") from None
 
     def _await_workers(self) -> None:
-        """Return when some worker is there; `DaskError` where none comes, or the scheduler is gone."""
+        """Wait for a worker; raise `DaskError` if none appears within `ALONE` seconds, or the scheduler does
+        not answer."""
         end = time.monotonic() + ALONE
         while not _present(self._client):
             if time.monotonic() > end:
@@ -251,7 +256,7 @@ class Seat:
 
 
 def _present(client: Any) -> list[str]:
-    """Addresses of the workers that are there now."""
+    """Addresses of the present workers; raise `DaskError` if the scheduler does not answer."""
     try:
         return list(client.nthreads())
     except (OSError, TimeoutError) as error:
@@ -259,8 +264,10 @@ def _present(client: Any) -> list[str]:
 
 
 def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
-    """The environments of all workers by address, which must be one and the same, but for the machine where
-    no times are compared."""
+    """Return the environments of all workers by address; raise `DaskError` if they differ.
+
+    times: whether times will be compared; otherwise differences in `MACHINE` are allowed.
+    """
     try:
         said = client.run(arrive)
     except Exception as error:
@@ -300,10 +307,11 @@ def _quiet() -> Iterator[None]:
 def take_jobs(
     campaign: str, work: str, jobs: Sequence[dict[str, Any]], limits: dict[str, Any]
 ) -> dict[str, Any]:
-    """Do work on this worker: its records in their order, or what is missing, or why it cannot be done.
+    """Do work on this worker (called by Dask).
 
-    A worker that is being closed ends its processes, so that a run looks like one that crashed: another
-    worker makes it.
+    Returns the address of the worker, and either `answers` (the records in order), `missing` (files of the
+    work are missing), `failed` or `closed`. A worker that is being closed ends its processes, which looks
+    like a crash of the run; the work is then rescheduled on another worker.
     """
     from distributed import Reschedule, get_worker
     from distributed.core import Status
@@ -316,25 +324,25 @@ def take_jobs(
 
 
 def take_file(campaign: str, identity: str, name: str, contents: dict[str, bytes], dask_worker: Any) -> None:
-    """Keep a file on this worker, and what belongs beside it."""
+    """Store a file and the files of its folder that it needs on this worker (called by Dask)."""
     _room(dask_worker, campaign).keep(identity, name, contents)
 
 
 def arrive() -> dict[str, Any]:
-    """The environment of this worker, as JSON holds it."""
+    """Return the environment of this worker as data for JSON (called by Dask)."""
     return here().as_json()
 
 
 def leave(campaign: str, dask_worker: Any) -> None:
-    """End all of a campaign on this worker, at once; jobs of it that come later are refused."""
+    """End a campaign on this worker immediately; later jobs of it are refused (called by Dask)."""
     _room(dask_worker, campaign).close()
 
 
 class Room:
-    """One campaign on one worker: a warm process and a folder."""
+    """State of one campaign on one worker: a warm process and a folder of files."""
 
     def __init__(self, turn: threading.Lock):
-        """`turn`: held while a job runs, the same for all campaigns."""
+        """turn: lock of the worker, shared by all campaigns and held while a job runs."""
         self._turn, self._lock = turn, threading.Lock()
         self._process = WarmProcess("dask")
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -343,8 +351,7 @@ class Room:
         self._timer: threading.Timer | None = None
 
     def run(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
-        """The records of some items in their order, of the first of them at least, or what stands in the
-        way."""
+        """Return the records of items in order, at least that of the first, or why there are none."""
         answers: list[dict[str, Any]] = []
         begun, part = time.monotonic(), 1
         with self._turn:
@@ -357,14 +364,14 @@ class Room:
                     part *= 2
             except Closed:
                 return {"closed": True}
-            except Exception as error:  # the machine's fault, not that of the work
+            except Exception as error:  # a failure of the machine, not of the work
                 return {"failed": f"{type(error).__name__}: {error}"}
             finally:
                 self._rest(IDLE)
         return {"answers": answers}
 
     def _take(self, jobs: Sequence[Work], limits: Limits, answers: list[dict[str, Any]]) -> bool:
-        """Add what comes of some items; whether all that they need is here."""
+        """Run items and add their answers; return False if files are missing on this worker."""
         with self._lock:
             files = {name: self._files.get((name, Path(path).name)) for name, path in jobs[0].files.items()}
         sent = all(files.values())
@@ -378,13 +385,16 @@ class Room:
                 answers.append({"record": record.as_json()})
             elif sent or not paths:
                 answers.append({"impossible": str(said)})
-            else:  # the path may mean another file here
+            else:  # the file at this path may be another one on this machine
                 return False
         return True
 
     def keep(self, identity: str, name: str, contents: dict[str, bytes]) -> None:
-        """Keep a file in a folder of its own, with what belongs beside it, and drop older ones where all
-        together are too large."""
+        """Store a file in a new folder, with the files it needs; delete the oldest files if the total size
+        exceeds `KEPT`.
+
+        contents: contents of the files by their path relative to the folder.
+        """
         with self._lock:
             if self._closed:
                 return
@@ -412,7 +422,7 @@ class Room:
                 self._folder = None
 
     def _rest(self, seconds: float | None) -> None:
-        """Close after so long; None: not at all."""
+        """Restart the timer that closes the campaign after `seconds` [s]; None stops it."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -424,8 +434,10 @@ class Room:
 
 
 def _room(worker: Any, campaign: str) -> Room:
-    """The one of a campaign on that worker, made on its first job; kept with the worker, since several may
-    share a process."""
+    """Return the room of a campaign on a worker, made at the first call.
+
+    It is an attribute of the worker, as several workers may share a process.
+    """
     with _LOCK:
         turn = worker.__dict__.setdefault("stickslip_turn", threading.Lock())
         room: Room = worker.__dict__.setdefault("stickslip_rooms", {}).setdefault(campaign, Room(turn))

@@ -14,7 +14,7 @@ from stickslip.names import alternatives
 KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT", "here")
 """Names of executors."""
 Event = tuple[str, Work | Record | BaseException | None]
-"""Message of a worker: its name, and the work that it starts, a record, an error, or None when it is done."""
+"""Message of a worker: its name, and the work that it starts, a record, an error, or None at its end."""
 
 
 class Worker(Protocol):
@@ -65,7 +65,7 @@ class Here:
                 yield maker.make(job, limits, maker.read(job), untold)
             except JobError as error:
                 impossible.append(error)
-        _tell_impossible(impossible)
+        _raise_first(impossible)
 
 
 def run_jobs(
@@ -87,16 +87,16 @@ def run_jobs(
             thread.start()
         working = len(threads)
         while working:
-            name, said = events.get()
-            if isinstance(said, Work):
+            name, message = events.get()
+            if isinstance(message, Work):
                 if told is not None:
-                    told(name, said)
-            elif isinstance(said, JobError):
-                impossible.append(said)
-            elif isinstance(said, BaseException):
-                raise said
-            elif said is not None:
-                yield said
+                    told(name, message)
+            elif isinstance(message, JobError):
+                impossible.append(message)
+            elif isinstance(message, BaseException):
+                raise message
+            elif message is not None:
+                yield message
             else:
                 working -= 1
     finally:
@@ -106,11 +106,11 @@ def run_jobs(
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-    _tell_impossible(impossible)
+    _raise_first(impossible)
 
 
-def _tell_impossible(impossible: Sequence[JobError]) -> None:
-    """Raise the first error of items that could not be done."""
+def _raise_first(impossible: Sequence[JobError]) -> None:
+    """Raise the first error of the jobs that cannot be run, with the number of the others."""
     if impossible:
         more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
         raise JobError(f"{impossible[0]}{more}")
@@ -124,49 +124,54 @@ class Shares:
         for job in jobs:
             groups.setdefault(job.group, deque()).append(job)
         self._waiting, self._lock = deque(groups.values()), threading.Lock()
-        self._own: list[deque[Work]] = [deque() for _ in range(workers)]
-        self._left = len(jobs)
+        self._groups: list[deque[Work]] = [deque() for _ in range(workers)]
+        self._remaining = len(jobs)
 
     def next(self, worker: int) -> Work | None:
-        """Next item for a worker; None if nothing is left."""
+        """Return the next item for a worker; None if no item is left."""
         with self._lock:
             return self._next(worker)
 
     def some(self, worker: int) -> list[Work]:
-        """Next items for a worker in one message: as many as their kind allows, and fewer near the end, so
-        that the others do not wait for it."""
+        """Return the next items for a worker, which are sent in one message.
+
+        Their number is at most what their kind allows, and smaller near the end, so that other workers are
+        not idle.
+        """
         with self._lock:
-            found = [job for job in [self._next(worker)] if job is not None]
-            if found:
-                most = min(found[0].together, 1 + self._left // (2 * len(self._own)))
-                while len(found) < most and self._own[worker]:
-                    found += [job for job in [self._next(worker)] if job is not None]
-            return found
+            items = [job for job in [self._next(worker)] if job is not None]
+            if items:
+                limit = min(items[0].together, 1 + self._remaining // (2 * len(self._groups)))
+                while len(items) < limit and self._groups[worker]:
+                    items += [job for job in [self._next(worker)] if job is not None]
+            return items
 
     def _next(self, worker: int) -> Work | None:
-        if not self._own[worker] and self._waiting:
-            self._own[worker] = self._waiting.popleft()
-        own = self._own[worker]
-        longest = own or max(self._own, key=len)
+        """Next item of the worker's group, of a new group, or the last item of the longest group."""
+        if not self._groups[worker] and self._waiting:
+            self._groups[worker] = self._waiting.popleft()
+        group = self._groups[worker]
+        longest = group or max(self._groups, key=len)
         if not longest:
             return None
-        self._left -= 1
-        return own.popleft() if own else longest.pop()
+        self._remaining -= 1
+        return group.popleft() if group else longest.pop()
 
     def clear(self) -> None:
         """Discard the remaining work."""
         with self._lock:
             self._waiting.clear()
-            for own in self._own:
-                own.clear()
+            for group in self._groups:
+                group.clear()
 
 
 def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "SimpleQueue[Event]") -> None:
+    """Run the items of worker k, and put its messages into `events`."""
     try:
         while jobs := shares.some(k):
             events.put((worker.name, jobs[0]))
-            for number, said in enumerate(worker.runs(jobs, limits), 1):
-                events.put((worker.name, said))
+            for number, result in enumerate(worker.runs(jobs, limits), 1):
+                events.put((worker.name, result))
                 if number < len(jobs):
                     events.put((worker.name, jobs[number]))
     except Closed:

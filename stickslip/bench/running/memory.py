@@ -17,6 +17,7 @@ except ImportError:  # Windows
 
 MIB = 2.0**20
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+"""Files of Linux with the peak memory of this process, and to reset the peak."""
 
 
 def resident() -> float:
@@ -38,24 +39,24 @@ class Peak:
 
     def __init__(self, measure: bool = True) -> None:
         """measure: if False, nothing is measured."""
-        self._known = measure
+        self._measure = measure
         self.above = math.nan
         """Peak above the memory before [MiB]; NaN if the system does not provide it."""
 
     def __enter__(self) -> "Peak":
-        if self._known:
+        if self._measure:
             give_back()
             try:
                 CLEAR.write_text("5")  # reset the peak
             except OSError:
-                self._known = False
+                self._measure = False
             self._before = resident()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        if self._known:
-            most = re.search(r"^VmHWM:\s*(\d+)", STATUS.read_text(), re.MULTILINE)
-            self.above = max(0.0, float(most[1]) / 1024.0 - self._before) if most else math.nan
+        if self._measure:
+            peak = re.search(r"^VmHWM:\s*(\d+)", STATUS.read_text(), re.MULTILINE)
+            self.above = max(0.0, float(peak[1]) / 1024.0 - self._before) if peak else math.nan
 
 
 def bound_address_space(above: float) -> None:

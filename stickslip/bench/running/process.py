@@ -46,8 +46,8 @@ class StartFailure(RuntimeError):  # noqa: N818 (a failure is not an error of th
     """A worker process does not start, which is not a failure of a solver."""
 
 
-class Closed(RuntimeError):  # noqa: N818 (it says what is)
-    """The process was closed, before the run or while it was made."""
+class Closed(RuntimeError):  # noqa: N818 (describes a state)
+    """The process was closed before or during a run."""
 
 
 class Worker(Child):
@@ -70,10 +70,11 @@ class Worker(Child):
         finally:
             os.close(lifeline)
         self.usual = 0.0
-        """Memory it had when it came up, and of what was compiled since [MiB]."""
+        """Memory after the start, plus the memory of everything compiled since [MiB]."""
 
     def greet(self) -> None:
-        """Wait until it is ready; `StartFailure` with its last words if it is not."""
+        """Wait until the process is ready; raise `StartFailure` with the last line of its standard error
+        if it does not get ready."""
         end = time.monotonic() + STARTING
         while time.monotonic() < end and not self.silent:
             for message in map(understood, self.lines(0.2)):
@@ -94,19 +95,19 @@ class Worker(Child):
 
 
 class WarmProcess:
-    """Runs jobs one after the other in one process of its own, as long as that is well."""
+    """Runs jobs one after the other in a process of its own, which is replaced when it is spoiled."""
 
     def __init__(self, name: str = "", leak: float = LEAK):
-        """`name`: as it is shown to people; `leak`: memory that it may keep after a run [MiB]."""
+        """name: displayed name. leak: growth of memory above which the process is replaced [MiB]."""
         self.name, self.leak = name, leak
         self._child: Worker | None = None
         self._closed, self._number = False, 0
-        self._anew: Work | None = None  # what was begun a second time
+        self._restarted: Work | None = None  # job that was started a second time
         self._lock, self._busy = threading.Lock(), threading.RLock()
 
     @property
     def pid(self) -> int | None:
-        """Number of the process; None if there is none."""
+        """Process id; None if there is no process."""
         child = self._child
         return None if child is None else child.pid
 
@@ -117,9 +118,9 @@ class WarmProcess:
         self.close()
 
     def run(self, job: Work, limits: Limits) -> Any:
-        """The record of one item of work; whatever it does, it comes back within the limits.
+        """Run one item of work and return its record; returns within the limits in any case.
 
-        `JobError` if the work cannot be done, such as one on a file that holds another problem than it says.
+        Raises a `JobError` if the work cannot be done, for example because its file contains another problem.
         """
         (said,) = self.runs([job], limits)
         if isinstance(said, JobError):
@@ -127,85 +128,84 @@ class WarmProcess:
         return said
 
     def runs(self, jobs: Sequence[Work], limits: Limits) -> Iterator[Record | JobError]:
-        """The records of several items of one kind, in their order, each as soon as it is there.
+        """Yield the records of several items of one kind in order, each as soon as it is available.
 
-        All go to the process in one message. The process that an item has spoiled is replaced, and the new
-        one gets what is left.
+        All items are sent to the process in one message. If an item spoils the process, a new one gets the
+        remaining items.
         """
-        left = deque(jobs)
-        while left:
+        remaining = deque(jobs)
+        while remaining:
             with self._busy:
                 child = self._ready()
                 try:
-                    yield from self._asked(child, left, limits)
+                    yield from self._results(child, remaining, limits)
                 finally:
-                    if left:  # it is still at work
-                        self._drop(child)
+                    if remaining:  # the process is still working
+                        self._end(child)
 
-    def _asked(self, child: Worker, left: deque[Work], limits: Limits) -> Iterator[Record | JobError]:
-        """What one process says of the items that are left, as long as it is well."""
+    def _results(self, child: Worker, remaining: deque[Work], limits: Limits) -> Iterator[Record | JobError]:
+        """Send the remaining items to a process, and yield their records until the process is replaced."""
         first = self._number + 1
-        self._number += len(left)
-        items = [job.as_json() for job in left]
-        child.send({"id": first, "work": left[0].place(), "jobs": items, "limits": asdict(limits)})
+        self._number += len(remaining)
+        items = [job.as_json() for job in remaining]
+        child.send({"id": first, "work": remaining[0].place(), "jobs": items, "limits": asdict(limits)})
         lines = deque[bytes]()
         for number in range(first, self._number + 1):
-            watch = _Watch(left[0], limits, number, child, lines, last=len(left) == 1)
-            self._watched(watch)
-            if (
-                watch.died_early and left[0] is not self._anew
-            ):  # what an earlier run has left may have ended it
-                self._anew = left[0]
+            watch = _Watch(remaining[0], limits, number, child, lines, last=len(remaining) == 1)
+            self._wait_for(watch)
+            # Leftovers of an earlier run may have ended the process: start the job once more.
+            if watch.died_early and remaining[0] is not self._restarted:
+                self._restarted = remaining[0]
                 return
-            left.popleft()
-            yield watch.said
+            remaining.popleft()
+            yield watch.result
             if self._child is not child:
                 return
 
     def close(self) -> None:
-        """End the process at once; may be called while another thread waits in `run`, which then raises."""
+        """End the process immediately; a thread that waits in `run` then raises `Closed`."""
         with self._lock:
             self._closed = True
             child = self._child
         if child is not None:
             child.kill()
-            with self._busy:  # who waits for it sees that it is gone, and lets go of it
-                self._drop(child)
+            with self._busy:  # a thread that waits for the process notices its end and releases the lock
+                self._end(child)
 
-    def _watched(self, watch: "_Watch") -> None:
-        """Wait for a run, and let go of a process that is not what it was."""
+    def _wait_for(self, watch: "_Watch") -> None:
+        """Wait for a run; end the process if it was spoiled, leaks memory or sent unexpected lines."""
         try:
             watch.wait()
         except BaseException:
-            self._drop(watch.child)
+            self._end(watch.child)
             raise
-        left_over = watch.last and watch.lines  # what it says after its last record
-        if watch.spoiled or left_over or watch.memory_after - watch.child.usual > self.leak:
-            self._drop(watch.child)
-        self._stay_open()
+        unexpected = watch.last and watch.lines  # lines after the last record
+        if watch.spoiled or unexpected or watch.memory_after - watch.child.usual > self.leak:
+            self._end(watch.child)
+        self._check_open()
 
     def _ready(self) -> Worker:
         child = self._child
         if child is not None and child.ended():
-            self._drop(child)
+            self._end(child)
             child = None
         if child is None:
             with self._lock:
-                self._stay_open()
+                self._check_open()
                 child = self._child = Worker()
             try:
                 child.greet()
             except BaseException:
-                self._drop(child)
-                self._stay_open()
+                self._end(child)
+                self._check_open()
                 raise
         return child
 
-    def _stay_open(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise Closed(f"{self.name or 'the process'} was closed")
 
-    def _drop(self, child: Worker) -> None:
+    def _end(self, child: Worker) -> None:
         with self._lock:
             if self._child is child:
                 self._child = None
@@ -235,17 +235,17 @@ class _Watch:
     """Memory of the process after the run [MiB]."""
 
     @property
-    def said(self) -> Record | JobError:
-        """What came of it."""
-        said: Record | JobError = JobError(self.impossible) if self.impossible else self.record
-        return said
+    def result(self) -> Record | JobError:
+        """Record of the run, or the error of a job that cannot be run."""
+        result: Record | JobError = JobError(self.impossible) if self.impossible else self.record
+        return result
 
     def wait(self) -> None:
-        """Wait until there is a record, from inside or from here."""
+        """Wait until there is a record, sent by the process or made here when a limit is reached."""
         self.clocks = Clocks(self.limits)
         self.options: dict[str, Any] | None = None
         self.baseline = self.most = math.nan
-        self.called, looks = False, 0
+        self.called, checks = False, 0
         try:
             while not self._over():
                 if self.lines:
@@ -259,8 +259,8 @@ class _Watch:
                 elif late := self.clocks.late():
                     self._stop(Outcome.TIMEOUT, late, seconds=self.clocks.calling or math.nan)
                 else:
-                    looks += 1
-                    self._look(family=looks % FAMILY == 0)
+                    checks += 1
+                    self._check_memory(family=checks % FAMILY == 0)
         except Garbled as error:
             self._stop(Outcome.CRASHED, str(error))
 
@@ -268,7 +268,7 @@ class _Watch:
         return self.record is not None or bool(self.impossible)
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Take in one line of the process; what it should not say is `Garbled`."""
+        """Process one message; raise `Garbled` for an invalid one."""
         if message.get("id") != self.number:
             raise Garbled("its answer belongs to no question")
         event = message.get("event")
@@ -278,13 +278,13 @@ class _Watch:
                 self.baseline = self.most = float(message["memory"])
             elif event == "made":
                 self.options = dict(message["options"])
-                # What reading and importing took is not the solver's: the next one may find it there.
+                # Exclude memory of reading and importing, which later solvers reuse.
                 self.baseline = self.most = float(message["memory"])
             elif event == "calling":
                 self.called = True
             elif event == "compiled":
                 self.baseline += float(message["memory"])
-                self.child.usual += float(message["memory"])  # compiled code stays, and is no leak
+                self.child.usual += float(message["memory"])  # compiled code is not a leak
             elif event == "impossible":
                 self.impossible = str(message["reason"])
             elif event == "memory":
@@ -299,33 +299,33 @@ class _Watch:
         if record.key != self.job.key:
             raise Garbled("its answer belongs to another run")
         judged = record.outcome in (Outcome.SOLVED, Outcome.MISSED)
-        if judged and math.isnan(getattr(record, "memory", 0.0)):  # the system does not say it inside
+        if judged and math.isnan(getattr(record, "memory", 0.0)):  # not measurable within the process
             record = replace(record, memory=max(0.0, self.most - self.baseline))
         self.record = record
-        # Threads and processes that code of the user has left running would disturb the next.
+        # Threads and processes that a user's solver leaves running would disturb the next run.
         self.spoiled = busy or (self.last and self.job.own and self.child.has_family())
 
-    def _look(self, family: bool) -> None:
-        """Stop it where it has more memory than it may."""
+    def _check_memory(self, family: bool) -> None:
+        """Stop the run if it exceeds the memory limit; family: include descendants of the process."""
         memory = self.child.memory(family)
         if memory is None or math.isnan(self.baseline):
             return
         self.most = max(self.most, memory)
-        taken, allowed = memory - self.baseline, self.limits.memory
-        if taken > allowed and self.clocks.mode not in ("compiling", "delegated"):
-            reason = f"stopped at {taken:.0f} MiB, more than the {allowed:.0f} MiB allowed"
-            self._stop(Outcome.MEMORY, reason, memory=taken)
+        used, allowed = memory - self.baseline, self.limits.memory
+        if used > allowed and self.clocks.mode not in ("compiling", "delegated"):
+            reason = f"stopped at {used:.0f} MiB, more than the {allowed:.0f} MiB allowed"
+            self._stop(Outcome.MEMORY, reason, memory=used)
 
     def _died(self) -> None:
         self.died_early = not self.called
         self._stop(Outcome.CRASHED, f"the process {self.child.end_as_it_does()}")
 
-    def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
-        """Make a record in the parent, for a process that will be replaced."""
+    def _stop(self, outcome: Outcome, reason: str, **fields: Any) -> None:
+        """Make a record in the parent and mark the process for replacement."""
         self.spoiled = True
-        more.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
+        fields.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
         self.record = self.job.blank(
-            outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **more
+            outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **fields
         )
 
 

@@ -43,17 +43,17 @@ class Teller:
         self.number = 0
         """Number of the current request."""
 
-    def __call__(self, event: str, **more: Any) -> None:
+    def __call__(self, event: str, **fields: Any) -> None:
         """Send one line: the event, its data, and for some events the memory [MiB]."""
         if os.getpid() != self._process:  # a copy of this process, forked by a solver
             os._exit(0)
         if event in ("ready", "begun", "made", "record"):
-            more["memory"] = resident()
+            fields["memory"] = resident()
         elif event == "compiling":
             self._before = resident()
         elif event == "compiled":
-            more["memory"] = max(0.0, resident() - self._before)
-        data = json.dumps({"id": self.number, "event": event, **more}).encode() + b"\n"
+            fields["memory"] = max(0.0, resident() - self._before)
+        data = json.dumps({"id": self.number, "event": event, **fields}).encode() + b"\n"
         while data:
             data = data[os.write(self._file, data) :]
 
@@ -80,9 +80,9 @@ def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
     home, maker = os.getcwd(), maker_of(job.maker)
     tell("begun")
     try:
-        given = maker.read(job)
+        contents = maker.read(job)
         bound_address_space(limits.memory + SPARE)
-        record = maker.make(job, limits, given, tell)
+        record = maker.make(job, limits, contents, tell)
     except JobError as error:
         tell("impossible", reason=sentence(error))
         return
@@ -104,8 +104,8 @@ def answer(job: Any, limits: Limits, tell: Teller, usual: int | None) -> None:
 @cache
 def maker_of(place: str) -> Maker:
     """The maker of one kind of work, made once per process."""
-    made: Maker = thing(place)()
-    return made
+    maker: Maker = thing(place)()
+    return maker
 
 
 def thing(place: str) -> Any:
@@ -155,7 +155,7 @@ def main() -> None:
     end_with_parent(int(sys.argv[1]))
     no_core_dumps()
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it and ends this process
     sys.path.append(os.getcwd())  # users' own solvers beside the campaign
     prepare()
     os.dup2(nothing, 2)  # error messages until here reach the parent
