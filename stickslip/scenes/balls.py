@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import energy, impacts, none, penetration_fact, spacing
+from stickslip.scenes.measures import energy, impacts, penetration_fact, spacing, zero
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.schemes.compliant_forces import ratio_of
@@ -61,7 +61,7 @@ def bouncing_ball(
                        1e-8 if fine else 4.0 * mass * speed * gravity * dt)  # fmt: skip
         if trajectory.t[-1] > 1.2 * rest:
             tail = trajectory.t > 1.02 * rest + 20.0 * dt
-            yield none("distance from the floor after the accumulation of impacts [m], at most a step's fall",
+            yield zero("distance from the floor after the accumulation of impacts [m], at most a step's fall",
                        y[tail], 2.0 * gravity * first * dt)  # fmt: skip
             yield Fact("energy lost to the floor [J], m g height", E[0] - E[-1], mass * gravity * height,
                        2.0 * mass * gravity**2 * first * dt)  # fmt: skip

@@ -14,7 +14,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes import measures
-from stickslip.scenes.measures import none, reactions, rest_facts, turn, weight
+from stickslip.scenes.measures import reactions, rest_facts, turn, weight, zero
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view, still_panels
@@ -154,7 +154,7 @@ def kapla(
             yield from measures.shaken_facts(trajectory)
             return
         yield from measures.rest_facts(trajectory, PLANK[2])
-        yield none("force under the worst course minus the weight above [of a plank's weight], at the end",
+        yield zero("force under the worst course minus the weight above [of a plank's weight], at the end",
                    (measures.carried_forces(trajectory, levels)[-1] - above) / plank_weight,
                    1e-5 * courses)  # fmt: skip
 
@@ -215,17 +215,17 @@ def dominoes(
         fallen = float((lean[-1] > struck).mean())
         yield Fact("share of fallen dominoes [-], all", fallen, 1.0, 0.0)
         yield measures.balance_fact(trajectory, measures.weight(trajectory) * HEIGHT * bodies)
-        yield none("deepest overlap of two bodies [m], at most a corner's path in a step",
+        yield zero("deepest overlap of two bodies [m], at most a corner's path in a step",
                    trajectory.penetration, turned * HEIGHT)  # fmt: skip
-        yield none("largest gain of energy in a step, without position correction [J], zero (order h²,"
+        yield zero("largest gain of energy in a step, without position correction [J], zero (order h²,"
                    " as edges rotate)", max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0),
                    measures.weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
         if np.isfinite(passed).all():
             between = np.diff(passed)
-            yield none("shortest time between neighbours [s], not negative", min(between.min(), 0.0), 0.0)
+            yield zero("shortest time between neighbours [s], not negative", min(between.min(), 0.0), 0.0)
             if bodies >= 9:
                 late = between[bodies // 2 : -2]
-                yield none("range of the wave's speed over its second half [of its mean], constant",
+                yield zero("range of the wave's speed over its second half [of its mean], constant",
                            np.ptp(late) / late.mean(), 0.1)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:

@@ -17,7 +17,7 @@ from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.names import alternatives
 from stickslip.rotations import turned
 from stickslip.scenes import measures
-from stickslip.scenes.measures import momentum, none, reactions, weight
+from stickslip.scenes.measures import momentum, reactions, weight, zero
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
@@ -98,11 +98,11 @@ def chain(
         ]  # fmt: skip
         yield Fact("half periods [-], of the slowest mode", crossings.size,
                    math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0)  # fmt: skip
-        yield none("error of the times at x = 0 against small motions [s], of second order in step and swing",
+        yield zero("error of the times at x = 0 against small motions [s], of second order in step and swing",
                    late, order * trajectory.t[-1])  # fmt: skip
         yield from means if len(trajectory) == trajectory.steps + 1 else ()
-        yield none("largest opening of a joint over the length of a rod [-]", trajectory.opening / rod, 1e-6)
-        yield none("energy that joints dissipate, over that of the swing [-], of second order in the step",
+        yield zero("largest opening of a joint over the length of a rod [-]", trajectory.opening / rod, 1e-6)
+        yield zero("energy that joints dissipate, over that of the swing [-], of second order in the step",
                    (trajectory.energy - trajectory.energy[0]) / drop, (h * omega) ** 2)  # fmt: skip
         yield measures.balance_fact(trajectory, weight * length)
 
@@ -191,12 +191,12 @@ def ring_chain(
             return
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
         pulls = measures.carried_forces(trajectory, below)[-1]
-        yield none("largest displacement of a ring, over the size [-], zero", (x - x[0]) / size, 1e-5)
-        yield none("fastest ring at the end [m/s], within the solver's tolerance",
+        yield zero("largest displacement of a ring, over the size [-], zero", (x - x[0]) / size, 1e-5)
+        yield zero("fastest ring at the end [m/s], within the solver's tolerance",
                    measures.speed(trajectory)[-1], measures.stillness(trajectory))  # fmt: skip
         yield Fact("force on the fixed ring [N], the weight of all rings", pulls[0], n * weight,
                    1e-6 * n * weight)  # fmt: skip
-        yield none("forces between rings minus the weight below [of all], zero",
+        yield zero("forces between rings minus the weight below [of all], zero",
                    (pulls - weight * np.arange(n, 0.0, -1.0)) / (n * weight), 1e-6)  # fmt: skip
         yield measures.overlap_fact(trajectory, size)
         yield measures.balance_fact(trajectory, n * weight * size)
@@ -279,10 +279,10 @@ def quadruped(
         yield Fact("deepest overlap with the ground [m]", trajectory.penetration.max(), 0.0, deep)
         if len(trajectory) == trajectory.steps + 1:  # impulses of every step add up
             claim = "impulse of the ground minus weight and momentum [N s], at most of one step"
-            yield none(claim, missing, load * h)
+            yield zero(claim, missing, load * h)
         if gait != "trot":
             claim = "displacement of the trunk along y [m], zero by symmetry"
-            yield none(claim, trunk[:, 1], 1e-6)
+            yield zero(claim, trunk[:, 1], 1e-6)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, trunk = trajectory.t, trajectory.body("trunk").centre

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Complementarity
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import none
+from stickslip.scenes.measures import zero
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import SWITCHED, Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -136,10 +136,10 @@ def diode_bridge(
         stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
         growth = max(0.0, float(np.diff(stored).max()))
         small = _error(trajectory, math.sqrt(L * C), 0.5) * abs(v0)
-        yield none("largest error of the capacitor's voltage [V], against the matrix exponential",
+        yield zero("largest error of the capacitor's voltage [V], against the matrix exponential",
                    x[:, 0] - exact(trajectory.t)[:, 0], small)  # fmt: skip
-        yield none("largest error of the load's voltage |v| [V]", voltage - expected, small)
-        yield none("largest growth of the stored energy in a step [J]", growth, 1e-12 * float(stored[0]))
+        yield zero("largest error of the load's voltage |v| [V]", voltage - expected, small)
+        yield zero("largest growth of the stored energy in a step [J]", growth, 1e-12 * float(stored[0]))
 
     def figure(trajectory: Trajectory) -> Figure:
         t, voltage, expected = load(trajectory)
@@ -218,7 +218,7 @@ def bridge_filter(
             (1, "oscillator's current", "A", math.sqrt(C / L)),
             (2, "load's voltage", "V", 1.0),
         ):
-            yield none(f"largest error of the {name} [{unit}], matrix exponentials between switches",
+            yield zero(f"largest error of the {name} [{unit}], matrix exponentials between switches",
                        run[:, k] - states[:, k], scale * small)  # fmt: skip
         yield Fact("switches of the bridge", count, len(switches), 0.0)
 

@@ -50,7 +50,7 @@ def turn(angle: float, axis: int = 1) -> tuple[Array, Array]:
     return matrices(p), p
 
 
-def none(claim: str, values: Array | float, tolerance: float) -> Fact:
+def zero(claim: str, values: Array | float, tolerance: float) -> Fact:
     """Return the fact that all values are zero within the tolerance; `measured` is the largest magnitude."""
     return Fact(claim, np.max(np.abs(values), initial=0.0), 0.0, tolerance)
 
@@ -60,7 +60,7 @@ def penetration_fact(run: Trajectory, names: Iterable[str], tolerance: float, bo
     tolerance comes from."""
     least = min(float(run.interaction(name).y[:, 0].min()) for name in names)
     claim = f"deepest penetration [m], at most {bound or 'one step of the fastest approach'}"
-    return none(claim, min(0.0, least), tolerance)
+    return zero(claim, min(0.0, least), tolerance)
 
 
 def carried_forces(trajectory: Trajectory, levels: Sequence[Sequence[str]]) -> Array:
@@ -95,13 +95,13 @@ def balance_fact(trajectory: Trajectory, scale: float, unit: str = "") -> Fact:
     """
     size = 1e-14 * max(trajectory.steps, 100)
     errors, rounding = (trajectory.balance / scale, size) if unit else (trajectory.balance, size * scale)
-    return none(f"largest error of the energy balance [{unit or 'J'}], rounding", errors, rounding)
+    return zero(f"largest error of the energy balance [{unit or 'J'}], rounding", errors, rounding)
 
 
 def overlap_fact(trajectory: Trajectory, size: float) -> Fact:
     """Return the fact that bodies of this size [m] overlap by at most 1e-5 of it."""
     claim = "deepest overlap of two bodies [m], at most 1e-5 of their size"
-    return none(claim, trajectory.penetration, 1e-5 * size)
+    return zero(claim, trajectory.penetration, 1e-5 * size)
 
 
 def stillness(trajectory: Trajectory) -> float:
@@ -119,11 +119,11 @@ def rest_facts(trajectory: Trajectory, size: float) -> Iterator[Fact]:
     """Yield the facts that bodies of this size [m] stay at rest and that fixed bodies carry their weight."""
     excess = reactions(trajectory)[1:] - np.array([0.0, 0.0, weight(trajectory)])
     slow = stillness(trajectory)
-    yield none("largest displacement of a body [m], at most 1e-6 of its size", drift(trajectory),
+    yield zero("largest displacement of a body [m], at most 1e-6 of its size", drift(trajectory),
                1e-6 * size)  # fmt: skip
-    yield none("speed of the fastest body at the end [m/s], within the solver's tolerance",
+    yield zero("speed of the fastest body at the end [m/s], within the solver's tolerance",
                speed(trajectory)[-1], slow)  # fmt: skip
-    yield none("reactions minus weight [of the weight], in every step, within the solver's tolerance",
+    yield zero("reactions minus weight [of the weight], in every step, within the solver's tolerance",
                excess / weight(trajectory), 2.0 * slow / (GRAVITY * float(trajectory.h.max())))  # fmt: skip
     yield overlap_fact(trajectory, size)
     yield balance_fact(trajectory, weight(trajectory) * size)
@@ -202,7 +202,7 @@ def law_facts(trajectory: Trajectory) -> Iterator[Fact]:
 def account_fact(trajectory: Trajectory) -> Fact:
     """Return the fact that the energy balance closes, including the energy that contacts dissipate."""
     scale = float(trajectory.kinetic.max() + np.abs(trajectory.potential).max() + trajectory.work[-1])
-    return none("error of the energy balance [of the largest energy], rounding",
+    return zero("error of the energy balance [of the largest energy], rounding",
                 trajectory.balance / scale, 1e-12 * max(1.0, trajectory.steps / 1000))  # fmt: skip
 
 
@@ -214,7 +214,7 @@ def dissipation_fact(trajectory: Trajectory) -> Fact:
     step = float(np.linalg.norm(trajectory.model.gravity)) * float(trajectory.h.max())
     scale = float(trajectory.kinetic.max())
     gained = np.maximum(-np.diff(trajectory.dissipated), 0.0)
-    return none("energy that contacts create in any step [of the largest kinetic], at most m (g h)²",
+    return zero("energy that contacts create in any step [of the largest kinetic], at most m (g h)²",
                 gained / scale, float(trajectory.model.mass.sum()) * step**2 / scale)  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def settled_facts(trajectory: Trajectory, e: float) -> Iterator[Fact]:
     force = supports(trajectory)[tail][1:].mean(axis=0)
     # The mean force is the weight plus the change of momentum over T.
     moving = 2.0 * float(np.linalg.norm(momentum(trajectory)[tail], axis=1).max()) / T
-    yield none("supports minus weight, mean over the last tenth [of the weight], up to remaining momentum",
+    yield zero("supports minus weight, mean over the last tenth [of the weight], up to remaining momentum",
                float(np.linalg.norm(force + pull(trajectory))) / size, moving / size + 1e-8)  # fmt: skip
     if trajectory.t[-1] >= SETTLED * fall_time(trajectory) * (1.0 + e) / max(1.0 - e, 1e-9):
         yield Fact(f"kinetic energy at the end, {SETTLED:g} fall times after the start [of its maximum]",
