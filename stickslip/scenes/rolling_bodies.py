@@ -353,7 +353,7 @@ def tippe_top(
         final = start / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
-        yield zero("change of Jellett's integral [of its start], to (h Ω)²", jellett(trajectory) / start - 1.0,
+        yield zero("change of Jellett's integral [relative], to (h Ω)²", jellett(trajectory) / start - 1.0,
                    (h * rate) ** 2)  # fmt: skip
         yield Fact("cosine of the axis at the end [-], upside down", upright[-1], -1.0, 0.02)
         yield Fact("rise of the centre of mass [m], 2 offset radius",
