@@ -146,9 +146,9 @@ def _single_table(single: list[tuple[Run, ...]], h: float, k: float) -> Table:
         ),
         note=f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
         f" {SECOND:g} s; puck on level ground. Springs of {k:g} N/m; energies include theirs. The velocity of"
-        " Schatzman-Paoli is a mean over the two steps of an impact, where the energy dips and rises again."
-        " Rows by LCP have pyramids instead of cones, solved by Lemke's pivots: without friction (ball) and in"
-        " a plane (block) they equal the cone. All errors are against Coulomb's law.",
+        " Schatzman-Paoli is a mean over the two steps of an impact, where the energy dips and recovers."
+        " Rows by LCP have pyramids instead of cones, solved by Lemke's pivots: without friction (ball) and"
+        " in a plane (block) they equal the cone. All errors are against Coulomb's law.",
     )  # fmt: skip
 
 
