@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -143,3 +143,15 @@ def stop_code(stop: KeyboardInterrupt) -> ExitCode:
 def stop_word(stop: KeyboardInterrupt) -> str:
     """Word of the message about work that a signal ended."""
     return "terminated" if isinstance(stop, Terminated) else "interrupted"
+
+
+def stopped_runs(stop: KeyboardInterrupt, count: Callable[[], int], out: Path) -> ExitCode:
+    """Complain that a signal ended a command that stores runs in `out`; return its exit code.
+
+    `count` returns the number of stored runs, or raises an OSError or ValueError without any.
+    """
+    stored = "no run was made"
+    with suppress(OSError, ValueError):
+        stored = f"{count()} runs are stored in {out}"
+    complain(f"{stop_word(stop)}; {stored}; repeat the command to continue")
+    return stop_code(stop)
