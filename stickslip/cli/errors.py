@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -47,6 +47,16 @@ def printable(text: str) -> str:
 def wrote(place: Path, more: str = "") -> None:
     """Print the path of a written file, followed by `more`."""
     print(f"wrote {printable(str(place))}{more}")
+
+
+def report_files(written: Iterable[Path], unwritten: str) -> ExitCode:
+    """Print the paths of written files, complain of the sentence `unwritten` if any; return the exit code."""
+    for place in written:
+        wrote(place)
+    if unwritten:
+        complain(unwritten)
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINE
 
 
 @contextmanager
