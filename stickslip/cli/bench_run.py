@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from inspect import signature
 from pathlib import Path
 from statistics import median
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from stickslip.cli import progress
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stop_code, stop_word
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stopped_runs
 from stickslip.cli.parameters import Json, Kind
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
@@ -136,11 +136,7 @@ def run(
                 collection, entrants, tolerances, limits, executing, out, shown, _command(arguments)
             )
     except KeyboardInterrupt as stop:
-        safe = "no run was made"
-        with suppress(OSError, ValueError):
-            safe = f"{len(read_results(out).runs)} runs are stored in {out}"
-        complain(f"{stop_word(stop)}; {safe}; repeat the command to continue")
-        return stop_code(stop)
+        return stopped_runs(stop, lambda: len(read_results(out).runs), out)
     if json:
         counts = {"problems": len(results.problems), "runs": len(results.runs)}
         tables = {"standings": standings(results), "conditions": results.conditions.as_json()}

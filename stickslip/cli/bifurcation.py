@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, report_files
 from stickslip.cli.parameters import Flag, Scene, Step
 from stickslip.cli.places import PLOTS, check_writable
 from stickslip.cli.progress import watch_parts
@@ -145,12 +145,7 @@ def bifurcation(
     shown = diagram.table()
     print(f"{name}: {printable(first.summary)}\n")
     table(shown.headings, shown.text(), numbers=shown.numeric)
-    for place in written:
-        wrote(place)
-    if unwritten:
-        complain(unwritten)
-        return ExitCode.BAD_INPUT
-    return ExitCode.FINE
+    return report_files(written, unwritten)
 
 
 def read_values(text: str) -> tuple[str, list[float]]:

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -47,6 +47,16 @@ def printable(text: str) -> str:
 def wrote(place: Path, more: str = "") -> None:
     """Print the path of a written file, followed by `more`."""
     print(f"wrote {printable(str(place))}{more}")
+
+
+def report_files(written: Iterable[Path], unwritten: str) -> ExitCode:
+    """Print the paths of written files, complain of the sentence `unwritten` if any; return the exit code."""
+    for place in written:
+        wrote(place)
+    if unwritten:
+        complain(unwritten)
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINE
 
 
 @contextmanager
@@ -143,3 +153,15 @@ def stop_code(stop: KeyboardInterrupt) -> ExitCode:
 def stop_word(stop: KeyboardInterrupt) -> str:
     """Word of the message about work that a signal ended."""
     return "terminated" if isinstance(stop, Terminated) else "interrupted"
+
+
+def stopped_runs(stop: KeyboardInterrupt, count: Callable[[], int], out: Path) -> ExitCode:
+    """Complain that a signal ended a command that stores runs in `out`; return its exit code.
+
+    `count` returns the number of stored runs, or raises an OSError or ValueError without any.
+    """
+    stored = "no run was made"
+    with suppress(OSError, ValueError):
+        stored = f"{count()} runs are stored in {out}"
+    complain(f"{stop_word(stop)}; {stored}; repeat the command to continue")
+    return stop_code(stop)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable, refused, report_files
 from stickslip.cli.parameters import Flag
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
@@ -91,17 +91,12 @@ def study(
     # Write files before printing: if the reader of the output closes the pipe, the files exist.
     written: list[Path] = []
     unwritten = "" if out is None else _write(results, out, plot, written)
-    for k, title in enumerate(results.tables):
+    for k, each in enumerate(results.tables):
         print("\n" if k else "", end="")
-        print(f"{printable(title.title)}\n")
-        table(title.headings, title.text(), numbers=title.numeric)
-        print(f"\n{printable(title.note)}\n" if title.note else "", end="")
-    for place in written:
-        wrote(place)
-    if unwritten:
-        complain(unwritten)
-        return ExitCode.BAD_INPUT
-    return ExitCode.FINE
+        print(f"{printable(each.title)}\n")
+        table(each.headings, each.text(), numbers=each.numeric)
+        print(f"\n{printable(each.note)}\n" if each.note else "", end="")
+    return report_files(written, unwritten)
 
 
 def _write(results: Study, out: Path, plot: str, written: list[Path]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import shlex
-from contextlib import suppress
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stop_code, stop_word
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stopped_runs
 from stickslip.cli.parameters import Json, Scene, Step, Until
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
@@ -142,11 +141,7 @@ def sweep(
                     **{name: value for name, value in run_options.items() if value is not None},
                 )  # fmt: skip
         except KeyboardInterrupt as stop:
-            safe = "no run was made"
-            with suppress(OSError, ValueError):
-                safe = f"{len(read(out))} runs are stored in {out}"
-            complain(f"{stop_word(stop)}; {safe}; repeat the command to continue")
-            return stop_code(stop)
+            return stopped_runs(stop, lambda: len(read(out)), out)
     if json:
         print_json(_facts(result, out))
     else:

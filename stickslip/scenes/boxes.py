@@ -1,5 +1,5 @@
-"""Boxes, planks and dominoes: stacks and a tower that rest, a row that falls; and masonry without mortar:
-a wall in running bond and an arch of voussoirs that stand by friction alone."""
+"""Structures of blocks: stacks of boxes, a tower of planks, a row of dominoes, and masonry without mortar (a
+wall in running bond and an arch of voussoirs)."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes import measures
-from stickslip.scenes.measures import none, reactions, rest_facts, turn, weight
+from stickslip.scenes.measures import reactions, rest_facts, turn, weight, zero
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view, still_panels
@@ -29,12 +29,12 @@ def stack(
 ) -> Scenario:  # fmt: skip
     """Boxes of the same size stacked on the floor.
 
-    bodies: how many boxes [-], >= 1.
+    bodies: number of boxes [-], >= 1.
     size: edge of a box [m], > 0.
 
-    Each box carries those above it: the k-th from the top presses on the next with k weights.
+    Box k from the top presses on the next one with the weight of k boxes.
     """
-    summary = f"{bodies} boxes on one another {'are pushed' if push else 'rest'}."
+    summary = f"A stack of {bodies} boxes {'is pushed' if push else 'rests'}."
     grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
     world, facts, figure = _pile(np.ones(bodies), size, grip, push, f"{bodies} boxes, mu = {mu:g}")
     return scene("stack", summary, world, until, h, facts, figure)
@@ -45,15 +45,15 @@ def heavy_on_light(
     *, bodies: int = 2, ratio: float = 1000.0, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0,
     size: float = 1.0, push: float = 0.0, until: float = 2.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """Light and heavy boxes in turn on the floor, a light one below.
+    """A stack of light and heavy boxes in alternation, a light one at the bottom.
 
-    bodies: how many boxes [-], >= 2.
-    ratio: of their masses [-], >= 1.
+    bodies: number of boxes [-], >= 2.
+    ratio: of the masses [-], >= 1.
     size: edge of a box [m], > 0.
 
-    It rests as a stack of equal boxes does: what presses on each is the weight above it.
+    Like a stack of equal boxes it rests, and the force on each box is the weight above it.
     """
-    summary = f"A box {ratio:g} times as heavy rests on a light one."
+    summary = f"A box rests on one that is {ratio:g} times lighter."
     shares = np.where(np.arange(bodies) % 2, ratio, 1.0)
     grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
     world, facts, figure = _pile(shares, size, grip, push, f"{ratio:g}:1, mu = {mu:g}")
@@ -63,8 +63,11 @@ def heavy_on_light(
 def _pile(
     shares: Array, size: float, grip: dict[str, float], push: float, title: str
 ) -> tuple[World, Callable[[Any], Iterator[Fact]], Callable[[Any], Figure]]:
-    """Boxes on one another, from below, their facts and their figure; shares: masses over that of water,
-    grip: their friction, push: speed of the highest [m/s]."""
+    """Return a stack of boxes with its facts and figure.
+
+    shares: densities over that of water, from below [-]; grip: friction coefficients; push: initial velocity
+    of the top [m/s].
+    """
     masses = 1000.0 * size**3 * shares
     builder, box = WorldBuilder(), Cuboid((size, size, size))
     builder.material("default", **grip)
@@ -84,7 +87,7 @@ def _pile(
         ratios = measures.carried_forces(trajectory, levels)[-1] / above
         worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
         yield from measures.rest_facts(trajectory, size)
-        yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
+        yield Fact("force under the worst box [of the weight above], at the end", worst, 1.0, 1e-6)
 
     def figure(trajectory: Trajectory) -> Figure:
         labels = "Force on the lower faces, at the end", "box, from below"
@@ -95,16 +98,17 @@ def _pile(
 
 def _standing(
     trajectory: Trajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
-    what: tuple[str, str],
+    names: tuple[str, str],
 ) -> Figure:  # fmt: skip
-    """How it stands, what presses on each level beside the weight above [N], and that nothing moves."""
-    place, weights = np.arange(1.0, len(levels) + 1), -np.diff(above, append=0.0)
+    """Return a figure of the final state, the force under each level against the weight `above` [N], and the
+    displacements; `names`: the singular and plural name of the bodies."""
+    number, weights = np.arange(1.0, len(levels) + 1), -np.diff(above, append=0.0)
     return Figure(title, [
         Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(trajectory.t[-1])])),
-        against(*labels, "force [N]", place,
+        against(*labels, "force [N]", number,
                 {"contacts": (measures.carried_forces(trajectory, levels)[-1], "o"), "weight above": above},
                 log_y=bool(weights.max() > 10.0 * weights.min())),
-        *still_panels(trajectory, *what),
+        *still_panels(trajectory, *names),
     ])  # fmt: skip
 
 
@@ -117,12 +121,12 @@ def kapla(
     *, courses: int = 12, mu: float = 0.4, mu_roll: float = 0.0, mu_spin: float = 0.0, push: float = 0.0,
     until: float = 1.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """A tower of planks: two in every course, along x and along y in turn.
+    """A tower of planks: two in every course, alternately along x and along y.
 
-    courses: how many [-], >= 1; two planks each.
+    courses: number of courses of two planks [-], >= 1.
 
-    Every plank lies on two others (or on the floor) and stays. The two planks of a course together press on
-    what is below with all that lies above; how they share it statics does not say.
+    Every plank rests on two others or on the floor. The two planks of a course together carry the weight of
+    the courses above; statics does not determine how they share it.
     """
     builder, shape = WorldBuilder(), Cuboid(PLANK)
     builder.material("wood", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
@@ -131,27 +135,27 @@ def kapla(
     _, across = measures.turn(0.5 * math.pi, 2)
     for course in range(courses):
         for side, name in ((-1.0, "a"), (1.0, "b")):
-            place = np.array([0.0, side * apart, (course + 0.5) * PLANK[2]])
+            position = np.array([0.0, side * apart, (course + 0.5) * PLANK[2]])
             if course % 2:
-                place[:2] = place[1], 0.0
+                position[:2] = position[1], 0.0
             builder.body(
-                f"plank {course + 1}{name}", shape, position=place, density=700.0, material="wood",
+                f"plank {course + 1}{name}", shape, position=position, density=700.0, material="wood",
                 quaternion=across if course % 2 else (1.0, 0.0, 0.0, 0.0),
                 velocity=(push * (course + 0.5) / (courses - 0.5), 0.0, 0.0),
             )  # fmt: skip
 
     levels = [[f"plank {course + 1}a", f"plank {course + 1}b"] for course in range(courses)]
     world = builder.build()
-    one = GRAVITY * world.mass[1]
-    above = 2.0 * one * np.arange(courses, 0, -1)
+    plank_weight = GRAVITY * world.mass[1]
+    above = 2.0 * plank_weight * np.arange(courses, 0, -1)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         if push:
             yield from measures.shaken_facts(trajectory)
             return
         yield from measures.rest_facts(trajectory, PLANK[2])
-        yield none("what the worst course presses with less all above it [of a plank's weight], at the end",
-                   (measures.carried_forces(trajectory, levels)[-1] - above) / one,
+        yield zero("force under the worst course minus the weight above [of a plank's weight], at the end",
+                   (measures.carried_forces(trajectory, levels)[-1] - above) / plank_weight,
                    1e-5 * courses)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -163,7 +167,7 @@ def kapla(
 
 
 HEIGHT, WIDTH, THICK = 0.048, 0.024, 0.0075
-"""Of a domino [m]."""
+"""Size of a domino along z, y and x [m]."""
 
 
 @checked
@@ -171,21 +175,21 @@ def dominoes(
     *, bodies: int = 12, spacing: float = 0.02, mu: float = 0.3, mu_floor: float = 0.8, push: float = 4.0,
     until: float = 0.0, h: float = 5e-4,
 ) -> Scenario:  # fmt: skip
-    """Dominoes in a row, the first of which is given a spin about its lower edge.
+    """A row of dominoes; the first one starts with an angular velocity about its lower edge.
 
-    bodies: how many [-], >= 3.
+    bodies: number of dominoes [-], >= 3.
     spacing: from face to face [m], in [0.005, 0.04].
-    mu: friction of dominoes on each other [-], >= 0.
-    mu_floor: on the floor [-], >= 0.
-    push: spin of the first at the start [rad/s], enough to topple it.
-    until: end [s], >= 0; 0 is long enough for all to fall.
+    mu: friction between dominoes [-], >= 0.
+    mu_floor: friction of dominoes on the floor [-], >= 0.
+    push: initial angular velocity of the first [rad/s], large enough to topple it.
+    until: end [s], >= 0; with 0 the run is long enough for all to fall.
 
-    A domino topples by itself once its centre is past its edge, at atan(THICK / HEIGHT); its neighbour is hit
-    at asin(spacing / HEIGHT). Each fall gives energy, each impact takes some, and after a few dominoes the
-    two balance: the wave goes at a steady speed.
+    A domino topples once its centre is past its edge, at the angle atan(THICK / HEIGHT), and hits its
+    neighbour at asin(spacing / HEIGHT). Each fall releases energy and each impact dissipates some; after a
+    few dominoes the two balance, and the wave has a constant speed.
     """
     tipping = math.atan2(THICK, HEIGHT)
-    # From standing to tipping the centre rises; the moment of inertia is about the edge.
+    # Least spin: its energy about the edge lifts the centre to the height of tipping.
     reach = math.hypot(THICK, HEIGHT)
     least = math.sqrt(3.0 * GRAVITY * (reach - HEIGHT)) / reach
     push = number("push", push, "rad/s", above=least)
@@ -209,19 +213,19 @@ def dominoes(
         passed = passing(trajectory.t, lean, 0.5 * (tipping + struck))
         turned = float(np.abs(trajectory.v.reshape(len(lean), -1, 6)[:, :, 3:]).max() * trajectory.h.max())
         fallen = float((lean[-1] > struck).mean())
-        yield Fact("share of dominoes that have fallen [-], all", fallen, 1.0, 0.0)
+        yield Fact("share of fallen dominoes [-], all", fallen, 1.0, 0.0)
         yield measures.balance_fact(trajectory, measures.weight(trajectory) * HEIGHT * bodies)
-        yield none("deepest overlap of two bodies [m], less than a corner goes in a step",
+        yield zero("deepest overlap of two bodies [m], at most a corner's path in a step",
                    trajectory.penetration, turned * HEIGHT)  # fmt: skip
-        yield none("largest gain of energy in a step, less what the correction lifts [J], none (order h²: an"
-                   " edge that turns)", max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0),
+        yield zero("largest gain of energy in a step, without position correction [J], zero (order h²,"
+                   " as edges rotate)", max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0),
                    measures.weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
         if np.isfinite(passed).all():
             between = np.diff(passed)
-            yield none("least time from one domino to the next [s]: in order", min(between.min(), 0.0), 0.0)
+            yield zero("shortest time between neighbours [s], not negative", min(between.min(), 0.0), 0.0)
             if bodies >= 9:
                 late = between[bodies // 2 : -2]
-                yield none("spread of the wave's speed over its second half [of its mean], steady",
+                yield zero("range of the wave's speed over its second half [of its mean], constant",
                            np.ptp(late) / late.mean(), 0.1)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -245,25 +249,25 @@ def dominoes(
 
 
 def leans(trajectory: Trajectory, bodies: int) -> Array:
-    """Angle of each domino from standing, towards +x [rad], shape (n, bodies)."""
+    """Return the angle of each domino from the vertical, towards +x [rad], shape (n, bodies)."""
     p = trajectory.q.reshape(len(trajectory), -1, 7)[:, 1 : bodies + 1, 3:]
     return np.asarray(2.0 * np.arctan2(p[:, :, 2], p[:, :, 0]))
 
 
 def passing(t: Array, lean: Array, angle: float) -> Array:
-    """When each domino is first past an angle [rad], between records by interpolation [s], shape (bodies,);
-    NaN where it never is."""
-    found = np.full(lean.shape[1], np.nan)
-    for k, one in enumerate(lean.T):
-        past = np.flatnonzero(one > angle)
+    """Return when each domino first exceeds an angle [rad], interpolated between records [s], shape
+    (bodies,); NaN if it never does."""
+    times = np.full(lean.shape[1], np.nan)
+    for k, angles in enumerate(lean.T):
+        past = np.flatnonzero(angles > angle)
         if past.size and past[0] > 0:
             j = past[0]
-            found[k] = t[j - 1] + (angle - one[j - 1]) / (one[j] - one[j - 1]) * (t[j] - t[j - 1])
-    return found
+            times[k] = t[j - 1] + (angle - angles[j - 1]) / (angles[j] - angles[j - 1]) * (t[j] - t[j - 1])
+    return times
 
 
 DENSITY = 2000.0
-"""Of stone and brick [kg/m³]."""
+"""Density of stones and bricks [kg/m³]."""
 
 
 @checked
@@ -271,17 +275,17 @@ def masonry_wall(
     *, courses: int = 6, length: int = 4, mu: float = 0.6, mu_roll: float = 0.0, mu_spin: float = 0.0,
     tilt: float = 0.0, brick: Sequence[float] = (0.2, 0.1, 0.1), until: float = 1.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """A wall of bricks in running bond, each course shifted by half a brick, on a floor that may be tilted
-    along the wall: the end x > 0 is the lower one.
+    """A wall of bricks in running bond, each course shifted by half a brick. The floor may be tilted along
+    the wall, with the lower end at x > 0.
 
-    courses: how many [-], >= 1.
+    courses: number of courses [-], >= 1.
     length: bricks in a course; every second course has one whole brick less and two halves [-], >= 2.
     mu: friction of all faces [-], > 0.
     tilt: of the floor along the wall [deg], in [0, 60].
     brick: length, thickness and height of a brick [m], three numbers > 0.
 
-    Nothing but friction holds it. Level it stands whatever mu is; tilted it stands up to an angle that
-    `stickslip study tilt` finds, beside that of limit analysis.
+    Only friction holds the wall. On level ground it stands for any mu; tilted it stands up to an angle that
+    `stickslip study tilt` compares with limit analysis.
     """
     size = lengths("brick", brick, ("length", "thickness", "height"))
     frame, p = turn(math.radians(tilt))
@@ -304,13 +308,14 @@ def masonry_wall(
 
 
 def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float]]]:
-    """Course and ends of each brick [brick lengths], from below; odd courses begin and end with halves."""
-    found = []
+    """Return course and ends of each brick [brick lengths], from below; odd courses begin and end with half
+    bricks."""
+    bricks = []
     for course in range(courses):
         middle = np.arange(length + 1.0) if course % 2 == 0 else np.arange(length) + 0.5
         ends = sorted({0.0, *middle.tolist(), float(length)})
-        found += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in pairwise(ends)]
-    return found
+        bricks += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in pairwise(ends)]
+    return bricks
 
 
 @checked
@@ -320,15 +325,15 @@ def arch(
 ) -> Scenario:  # fmt: skip
     """A semicircular arch of equal voussoirs, wedges with radial joints, on two fixed abutments.
 
-    bodies: how many voussoirs [-], >= 3.
+    bodies: number of voussoirs [-], >= 3.
     thickness: of the arch, t / R with R the radius of its middle line [-], in (0, 1).
     mu: friction of all joints [-], > 0.
     tilt: of the abutments in the plane of the arch; the foot at x > 0 is the lower one [deg], in [0, 60].
     radius: R [m], > 0.
 
-    Nothing but friction holds it. Level, an arch of many voussoirs stands if t / R >= 0.1075 (Milankovitch
-    1907; Heyman 1969 has 0.106 by an approximation) and mu keeps the joints from sliding; tilted it stands up
-    to an angle that `stickslip study tilt` finds, beside that of limit analysis.
+    Only friction holds the arch. On level ground an arch of many voussoirs stands if t / R >= 0.1075
+    (Milankovitch 1907; Heyman 1969 gives 0.106 by an approximation) and mu is large enough for its joints not
+    to slide; tilted it stands up to an angle that `stickslip study tilt` compares with limit analysis.
     """
     frame, p = turn(math.radians(tilt))
     t = thickness * radius
@@ -344,8 +349,8 @@ def arch(
             for x, z in corners
             for y in (-0.5 * depth, 0.5 * depth)
         ]
-        place = frame @ [radius * middle[0], 0.0, radius * middle[1]]
-        builder.body(f"stone {k + 1}", ConvexHull(points), position=place, quaternion=p, density=DENSITY)
+        position = frame @ [radius * middle[0], 0.0, radius * middle[1]]
+        builder.body(f"stone {k + 1}", ConvexHull(points), position=position, quaternion=p, density=DENSITY)
 
     title = f"Arch of {bodies} voussoirs, t / R = {thickness:g}, on {tilt:g}°, mu = {mu:g}"
     return scene("arch", "A semicircular arch of voussoirs stands by friction alone.", builder.build(), until,
@@ -353,9 +358,11 @@ def arch(
 
 
 def voussoirs(bodies: int, thickness: float) -> Array:
-    """Corners (x, z) of the stones of an arch with R = 1, from x > 0 to x < 0, counter-clockwise: inner and
-    outer corner of the joint where it begins, outer and inner corner of that where it ends [R], shape
-    (bodies, 4, 2)."""
+    """Return the corners (x, z) of the stones of an arch with R = 1, from x > 0 to x < 0 [R], shape
+    (bodies, 4, 2).
+
+    Corners are counter-clockwise: inner and outer corner of the first joint, outer and inner of the second.
+    """
     inner, outer = 1.0 - 0.5 * thickness, 1.0 + 0.5 * thickness
     angle = np.pi * np.arange(bodies + 1) / bodies
     joint = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -365,7 +372,7 @@ def voussoirs(bodies: int, thickness: float) -> Array:
 
 
 def standing_figure(trajectory: Trajectory, title: str) -> Figure:
-    """How it stands, the forces of contacts at the end, and whether anything moves."""
+    """Return a figure of the structure with the final contact forces, the reactions and the displacements."""
     t = trajectory.t
     table = trajectory.contacts
     rows = table.at(len(trajectory) - 1)
@@ -375,11 +382,11 @@ def standing_figure(trajectory: Trajectory, title: str) -> Figure:
     scale = 0.5 * float(np.ptp(trajectory.q[-1].reshape(-1, 7)[:, 0])) / total
     ends = np.stack([point - scale * force, point + scale * force, np.full_like(point, np.nan)], axis=1)
     x, _, z = ends.reshape(-1, 3).T
-    held = reactions(trajectory) / total
+    share = reactions(trajectory) / total
     return Figure(title, [
         Panel("Stones and contact forces, at the end", "x [m]", "z [m]",
               [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)]),
         over_time("Reactions", "force [of the weight]", t[1:],
-                  {"vertical": held[1:, 2], "horizontal": (held[1:, 0], "--")}),
+                  {"vertical": share[1:, 2], "horizontal": (share[1:, 0], "--")}),
         *still_panels(trajectory, "stone", "stones", 0),
     ])  # fmt: skip

@@ -1,10 +1,10 @@
-"""The cam and its follower: a mass on a spring, lifted by a turning cam that it leaves and hits.
+"""The cam follower: a mass on a spring, lifted by a rotating cam that it leaves and hits.
 
 Siconos Developer's Notes 2017, chapter 14 (di Bernardo, Osorio & Santini): mass, stiffness, restitution,
-start and steps are those of section 14.0.2. The notes leave out the cam's profile and the force of the valve:
-here the cam is an eccentric disc, arcs with dwells as in the example that Siconos publishes, or a spline
-through points, under a knife-edge follower, and the valve pushes with a constant force.
-See docs/cam.md. Every function of the model runs compiled by Numba.
+initial state and steps are those of section 14.0.2. The notes do not give the cam's profile nor the force of
+the valve. Here the cam is an eccentric disc, arcs with dwells as in the published example of Siconos, or a
+spline through points, with a knife-edge follower; the force of the valve is constant.
+See docs/cam.md. All functions of the model are compiled by Numba.
 """
 
 import math
@@ -30,82 +30,84 @@ from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 MASS, STIFFNESS, DAMPING, E = 1.221, 1430.8, 0.0, 0.8
-"""Section 14.0.2 [kg], [N/m], [N s/m], [-]."""
+"""Mass, stiffness, damping and restitution of section 14.0.2 [kg], [N/m], [N s/m], [-]."""
 GAP, RATE = 0.4, 0.4
-"""Follower above the cam at the start, and its velocity relative to the cam, 14.0.2 [m], [m/s]."""
+"""Initial gap and relative velocity of follower and cam, section 14.0.2 [m], [m/s]."""
 STEP, UNTIL, THETA = 1e-4, 5.0, 0.5
-"""h, T and theta of 14.0.2 [s], [s], [-]."""
+"""h, T and theta of section 14.0.2 [s], [s], [-]."""
 RADIUS, ECCENTRICITY, REST = 0.3, 0.1, 0.17
-"""Of the disc, of its centre from the axle, and of the end of the unstretched spring from the axle [m]."""
+"""Radius of the disc, distance of its centre from the axle, and height of the end of the unstretched spring
+above the axle [m]."""
 BASE, FLANK, NOSE, RISE, DWELL, ARCS_REST = 0.4, 0.85, 0.15, 70.0, 180.0, 0.3
-"""Radii of the published example's arcs [m], the angles of its rise and of its low dwell [degrees], and the
-end of the unstretched spring from the axle [m]."""
+"""Radii of the arcs of the published example [m], angles of its rise and its low dwell [degrees], and height
+of the end of the unstretched spring above the axle [m]."""
 PROFILES, FORMS = ("disc", "arcs", "points"), ("rheonomous", "translated")
+"""Kinds of profiles and forms of the equations."""
 SLOW = 0.01
-"""Approach below which an impact is not counted: grazing, and resting contact [m/s]."""
+"""Approach velocity below which an impact is not counted, as grazing or resting contact [m/s]; heuristic."""
 LOOKS, NEVER = 3600, 1e100
-"""Angles at which a turn is looked at, and a speed that no cam has [rad/s]."""
+"""Number of angles at which a turn is sampled (heuristic), and a speed that no cam reaches [rad/s]."""
 OWN = 7
-"""Numbers of z before those of the profile."""
+"""Index in z of the first number of the profile."""
 
 
 @jit
 def cam_place(t: float, z: Array) -> float:
-    """c: how far the cam lifts the follower above the end of the unstretched spring [m]."""
+    """Return c, the height of the cam above the end of the unstretched spring [m]."""
     return reach(z[0] * t + z[1], z[OWN:])[0] - z[2]
 
 
 @jit
 def cam_velocity(t: float, z: Array) -> float:
-    """dc/dt [m/s]."""
+    """Return dc/dt [m/s]."""
     return z[0] * reach(z[0] * t + z[1], z[OWN:])[1]
 
 
 @jit
 def cam_acceleration(t: float, z: Array) -> float:
-    """d²c/dt² [m/s²]."""
+    """Return d²c/dt² [m/s²]."""
     return z[0] * z[0] * reach(z[0] * t + z[1], z[OWN:])[2]
 
 
 @jit
 def gap(t: float, q: Array, z: Array) -> Array:
-    """y = u - c(t) [m], shape (1,)."""
+    """Return y = u - c(t) [m], shape (1,)."""
     return np.array([q[0] - cam_place(t, z)])
 
 
 @jit
 def gap_rate(t: float, z: Array) -> Array:
-    """∂y/∂t = -dc/dt [m/s], shape (1,)."""
+    """Return ∂y/∂t = -dc/dt [m/s], shape (1,)."""
     return np.array([-cam_velocity(t, z)])
 
 
 @jit
 def own_gap(q: Array) -> Array:
-    """y = û [m], shape (1,)."""
+    """Return y = û [m], shape (1,)."""
     return q * 1.0
 
 
 @jit
 def valve_force(z: Array) -> Array:
-    """f_v [N], shape (1,)."""
+    """Return f_v [N], shape (1,)."""
     return np.array([-z[3]])
 
 
 @jit
 def translated_force(t: float, z: Array) -> Array:
-    """f_v - (m d²c/dt² + ζ dc/dt + κ c), (14.3) [N], shape (1,)."""
+    """Return f_v - (m d²c/dt² + ζ dc/dt + κ c), equation (14.3) [N], shape (1,)."""
     pull = z[4] * cam_acceleration(t, z) + z[6] * cam_velocity(t, z) + z[5] * cam_place(t, z)
     return np.array([-z[3] - pull])
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as Python runs it."""
+    """Return the uncompiled Python function."""
     return getattr(function, "py_func", function)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """The cam at one speed of its shaft, and the follower on it."""
+    """A cam with a constant speed of its shaft, and its follower."""
 
     z: Array
     """Speed [rad/s], phase [rad], rest [m], valve force [N], mass [kg], stiffness [N/m], damping [N s/m], and
@@ -113,15 +115,15 @@ class Turning:
 
     @property
     def period(self) -> float:
-        """Of a turn of the shaft [s]."""
+        """Time of a turn of the shaft [s]."""
         return TURN / float(self.z[0])
 
     def place(self, t: Array) -> Array:
-        """c at each of the times [m], shape of t."""
+        """Return c at each time [m], shape of t."""
         return np.array([cam_place(float(s), self.z) for s in np.atleast_1d(t)])
 
     def velocity(self, t: Array) -> Array:
-        """dc/dt at each of the times [m/s], shape of t."""
+        """Return dc/dt at each time [m/s], shape of t."""
         return np.array([cam_velocity(float(s), self.z) for s in np.atleast_1d(t)])
 
     @property
@@ -130,7 +132,8 @@ class Turning:
         return float(np.abs(self.velocity(np.linspace(0.0, self.period, LOOKS))).max())
 
     def flight(self, s: float, u: float, v: float) -> tuple[float, float]:
-        """Place and velocity of the free follower s after it was at u with v [m], [m/s]."""
+        """Return position and velocity of the free follower at the time s after the state (u, v) [m],
+        [m/s]."""
         _, _, _, valve, m, k, damping = self.z[:OWN].tolist()
         decay, shift = damping / (2.0 * m), -valve / k
         square = k / m - decay * decay
@@ -144,11 +147,11 @@ class Turning:
         return place, fade * (v * (cosine - decay * sine) - k / m * x * sine)
 
     def detachment(self) -> float:
-        """The speed at which a follower that rides on the cam first leaves it [rad/s]; infinite where none
-        does, 0 where the spring pulls it off a cam that stands.
+        """Return the lowest speed at which a follower in contact leaves the cam [rad/s]; infinite if there is
+        none, 0 if the spring pulls the follower off a cam at rest.
 
-        The cam pushes with m ω² c'' + ζ ω c' + κ c + P. At each angle that has a least root in ω; the
-        smallest of them over a turn is refined between its neighbours.
+        The contact force is m ω² c'' + ζ ω c' + κ c + P. The smallest root ω over the sampled angles of a
+        turn is refined between the neighbouring angles.
         """
         _, _, rest, valve, m, k, damping = self.z[:OWN].tolist()
         profile = self.z[OWN:]
@@ -168,8 +171,8 @@ class Turning:
         best = int(np.argmin(roots))
         step = float(angles[1])
         between = (float(angles[best]) - step, float(angles[best]) + step)
-        found = minimize_scalar(root, bounds=between, method="bounded", options={"xatol": 1e-12})
-        least = min(roots[best], float(found.fun))
+        refined = minimize_scalar(root, bounds=between, method="bounded", options={"xatol": 1e-12})
+        least = min(roots[best], float(refined.fun))
         return least if least < NEVER else math.inf
 
 
@@ -182,25 +185,25 @@ def cam(
     points: Sequence[float] = (), rest: float | None = None, valve: float = 0.0, h: float = STEP,
     until: float = UNTIL, compiled: bool = True,
 ) -> Scenario:  # fmt: skip
-    """The follower on its cam.
+    """A follower on a spring above a rotating cam.
 
     rpm: speed of the cam [1/min], in (0, 2000].
     profile: `disc`, `arcs` with dwells, or a spline through `points`.
     mass: of the follower [kg], > 0.
-    stiffness: of its spring [N/m], > 0.
-    damping: of its motion [N s/m], >= 0.
+    stiffness: of the spring [N/m], > 0.
+    damping: of the follower [N s/m], >= 0.
     form: `rheonomous`, u >= c(t), or `translated`, û = u - c(t) >= 0.
-    gap0: follower above the cam at the start [m], >= 0.
-    rate0: its velocity relative to the cam at the start [m/s].
-    phase: angle of the cam at the start [rad]; at 0 its lowest point, or the middle of its low dwell, is up.
+    gap0: initial gap between follower and cam [m], >= 0.
+    rate0: initial velocity of the follower relative to the cam [m/s].
+    phase: initial angle of the cam [rad]; at 0 its lowest point, or the middle of its low dwell, is up.
     radius: of the disc [m], > eccentricity.
     eccentricity: of the disc [m], > 0.
     base, flank, nose: radii of the arcs [m], > 0.
-    rise: of arcs, the angle from the low dwell to the high one [degrees], in (0, 180).
-    dwell: of arcs, the angle of the low dwell [degrees], in [0, 360).
+    rise: angle of the arcs from the low dwell to the high one [degrees], in (0, 180).
+    dwell: angle of the low dwell of the arcs [degrees], in [0, 360).
     points: distances from the axle at equal angles over a turn, three or more [m].
-    rest: height at which the spring is unstretched, above the axle [m]; 0.17 for the disc, 0.3 for arcs, 0
-        for points unless given.
+    rest: height of the end of the unstretched spring above the axle [m]; default 0.17 for the disc, 0.3 for
+        arcs, 0 for points.
     valve: constant force that closes the valve, downwards [N].
     compiled: whether the model's functions are compiled by Numba.
     """
@@ -228,18 +231,18 @@ def cam(
     relation: Rheonomous | Scleronomous = Scleronomous(use(own_gap), dy_dq=np.eye(1))
     if moving:
         relation = Rheonomous(use(gap), dy_dq=np.eye(1), dy_dt=use(gap_rate))
-    tie = Interaction("cam", "follower", relation, NewtonImpact(e=e))
+    interaction = Interaction("cam", "follower", relation, NewtonImpact(e=e))
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         dt = spacing(trajectory)
         fine = trajectory.scheme == "event-driven"
         end = float(trajectory.t[-1])
         exact, late = (exact_impacts(turning, e, (gap0, rate0), 5, end, late=s) for s in (0.0, 2.0 * dt))
-        found = impacts(trajectory, "cam")
+        times = impacts(trajectory, "cam")
         fastest = float(np.abs(trajectory.v).max()) + turning.fastest
-        for n, (t, after, seen) in enumerate(zip(exact, late, found, strict=False)):
-            yield Fact(f"impact {n + 1} [s], exact flow from impact to impact (each is seen up to two steps"
-                       " late, and passes that on)", seen, t, 1e-6 if fine else abs(after - t))  # fmt: skip
+        for n, (t, after, time) in enumerate(zip(exact, late, times, strict=False)):
+            yield Fact(f"impact {n + 1} [s], exact flow from impact to impact (delays of up to two steps per"
+                       " impact accumulate)", time, t, 1e-6 if fine else abs(after - t))  # fmt: skip
         yield penetration_fact(trajectory, ["cam"], 1e-6 if fine else fastest * dt)
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -249,25 +252,25 @@ def cam(
         late, last = t > 0.5 * t[-1], t > t[-1] - 10.0 * turning.period
         gaps = u[late] - place[late]
         return Figure(f"Cam follower at {rpm:g} rpm, e = {e:g} ({form})", [
-            over_time("All of it", "[m]", t, {"follower": u, "cam": (place, "--")}),
+            over_time("The whole run", "[m]", t, {"follower": u, "cam": (place, "--")}),
             over_time("The last ten turns", "[m]", t[last],
                       {"follower": u[last], "cam": (place[last], "--")}),
             Panel("State space, second half", "u [m]", "v [m/s]", [Curve("follower", u[late], v[late])]),
             over_time("Gap, second half", "u - c [m]", t[late], {"follower": gaps}),
         ])  # fmt: skip
 
-    made = scene("cam", "A follower on a spring, lifted and hit by a turning cam.",
-                 NonsmoothSystem([follower], [tie]), until, h, facts, figure, ("moreau-jean", "event-driven"),
-                 {"theta": THETA})  # fmt: skip
+    scenario = scene("cam", "A follower on a spring, lifted and hit by a rotating cam.",
+                     NonsmoothSystem([follower], [interaction]), until, h, facts, figure,
+                     ("moreau-jean", "event-driven"), {"theta": THETA})  # fmt: skip
     observe = {
         "gap [m]": lambda run: run.y[-1],
         "approach [m/s]": lambda run: hits(run, mass, e)[1],
     }
-    return replace(made, period=turning.period, observe=observe)
+    return replace(scenario, period=turning.period, observe=observe)
 
 
 def absolute(trajectory: Trajectory, turning: Turning, form: str) -> tuple[Array, Array]:
-    """Place and velocity of the follower [m], [m/s], whichever form was simulated."""
+    """Return position and velocity of the follower [m], [m/s], for either form of the equations."""
     u, v = trajectory.q[:, 0], trajectory.v[:, 0]
     if form == "rheonomous":
         return u, v
@@ -275,10 +278,10 @@ def absolute(trajectory: Trajectory, turning: Turning, form: str) -> tuple[Array
 
 
 def hits(trajectory: Trajectory, mass: float, e: float) -> tuple[Array, Array, int]:
-    """Times [s] and approach velocities [m/s] of the impacts, shape (impacts,) each, and how many were left
-    out: those that share a record with others, and those slower than `SLOW`.
+    """Return times [s] and approach velocities [m/s] of the impacts, shape (impacts,) each, and the number of
+    impacts left out: several in one record, or slower than `SLOW`.
 
-    The approach is r / (m (1 + e)) of the record that holds the impact.
+    The approach velocity is r / (m (1 + e)) of the record of the impact.
     """
     t, r = np.asarray(trajectory.t), np.asarray(trajectory.r)[:, 0]
     times = impacts(trajectory, "cam")
@@ -293,10 +296,12 @@ def exact_impacts(
     turning: Turning, e: float, start: tuple[float, float], count: int, until: float, *, late: float = 0.0,
     look: float = 1e-4,
 ) -> list[float]:  # fmt: skip
-    """Times of the first impacts [s]: the follower's free flight in closed form, its meeting with the cam by
-    root finding. It ends where impacts accumulate (flights shorter than ten looks).
+    """Return the times of the first impacts [s], from the closed form of free flights and root finding.
 
-    late: how long after it each impact is seen to happen [s], as by time-stepping.
+    The list ends where impacts accumulate: at a flight shorter than ten intervals `look`.
+
+    late: delay of each impact after the zero of the gap [s], as in time-stepping.
+    look: interval at which the gap is sampled [s].
     """
     z = turning.z
     t0, u, v = 0.0, start[0] + cam_place(0.0, z), start[1] + cam_velocity(0.0, z)

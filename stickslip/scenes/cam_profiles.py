@@ -1,8 +1,8 @@
-"""Profiles of cams: how far a cam reaches along the line of a knife-edge follower, by its angle.
+"""Profiles of cams: distance from the axle to the surface along the line of a knife-edge follower.
 
-A profile is a row of numbers, so that one compiled function serves them all: a disc that turns about a point
-beside its centre, circular arcs with dwells, or a periodic cubic spline through points. Angles are 0 where
-the cam is lowest; arcs are symmetric about 0 and π.
+A profile is an array of numbers that `reach` evaluates, compiled, for each kind: an eccentric disc, circular
+arcs with dwells, or a periodic cubic spline through points. The angle is 0 where the cam is lowest; arcs are
+symmetric about 0 and π.
 """
 
 import math
@@ -16,14 +16,15 @@ from stickslip.problem.checks import Array
 from stickslip.scenes.parameters import number
 
 DISC, ARCS, POINTS = 0.0, 1.0, 2.0
-"""First number of a row: the kind of the profile."""
+"""Kinds of profiles, the first number of their arrays."""
 TURN = 2.0 * math.pi
+"""Angle of a full turn [rad]."""
 
 
 @jit
 def circle(b: float, d: float, rho: float) -> tuple[float, float, float]:
-    """Where the ray at angle b leaves a circle of radius rho whose centre is at distance d along b = 0, and
-    its first and second derivatives by b [m]."""
+    """Return the distance along the ray at angle b to a circle of radius rho with its centre at distance d
+    along b = 0, and its first and second derivatives with respect to b [m]."""
     s, c = math.sin(b), math.cos(b)
     w = math.sqrt(rho * rho - d * d * s * s)
     bend = d * d * s * c / w
@@ -32,9 +33,9 @@ def circle(b: float, d: float, rho: float) -> tuple[float, float, float]:
 
 @jit
 def reach(beta: float, z: Array) -> tuple[float, float, float]:
-    """Distance from the axle at the angle beta, and its first and second derivatives by beta [m].
+    """Return the distance from the axle at the angle beta, and its first and second derivatives [m].
 
-    z: a row that `disc`, `arcs` or `through` made, shape (any,).
+    z: profile from `disc`, `arcs` or `through`, shape (any,).
     """
     if z[0] == DISC:
         return circle(beta, z[1], z[2])
@@ -61,16 +62,17 @@ def reach(beta: float, z: Array) -> tuple[float, float, float]:
 
 
 def disc(radius: float, eccentricity: float) -> Array:
-    """A disc whose centre is beside the axle [m]; shape (3,)."""
+    """Return the profile of a disc whose centre is at `eccentricity` from the axle [m]; shape (3,)."""
     return np.array([DISC, -eccentricity, number("radius", radius, "m", above=eccentricity)])
 
 
 def arcs(base: float, flank: float, nose: float, rise: float, dwell: float) -> Array:
-    """A low dwell on the base circle, a flank that touches it, a nose that touches the flank, and a high
-    dwell that the nose ends in; then back. Radii [m], angles of the rise and the low dwell [rad]; shape (9,).
+    """Return the profile of arcs that are tangent to each other: low dwell on the base circle, flank, nose,
+    high dwell, and back. Radii [m], angles of the rise and of the low dwell [rad]; shape (9,).
 
-    Circles that touch have their centres as far apart as their radii differ: flank - base from the axle to
-    the flank's, and flank - nose from that to the nose's, which the angle of the rise then places.
+    The centres of tangent circles are at the distance of the difference of their radii: flank - base from the
+    axle to the centre of the flank, and flank - nose from there to the centre of the nose. The angle of the
+    rise then determines the latter.
     """
     if not 0.5 * dwell + rise <= math.pi:
         total = math.degrees(dwell + 2.0 * rise)
@@ -92,8 +94,8 @@ def arcs(base: float, flank: float, nose: float, rise: float, dwell: float) -> A
 
 
 def through(radii: Sequence[float]) -> Array:
-    """A periodic cubic spline through distances from the axle at equal angles over a turn [m]; shape
-    (2 + 4 n,)."""
+    """Return the profile of a periodic cubic spline through distances from the axle at equal angles [m];
+    shape (2 + 4 n,)."""
     r = np.array(radii, float).reshape(-1)
     if r.size < 3 or not np.isfinite(r).all() or not (r > 0.0).all():
         raise ValueError(f"points is {radii!r}; it must be three or more distances from the axle > 0 [m]")

@@ -1,5 +1,5 @@
-"""Bodies on joints: rods joined end to end, rings that hold each other by contact alone, and a robot on four
-legs, a trunk and twelve links on hinges, each with a motor, and balls for feet."""
+"""Chains and a robot: rods on joints, rings in contact, and a quadruped of a trunk and twelve links on hinges
+with motors, whose feet are spheres."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.names import alternatives
 from stickslip.rotations import turned
 from stickslip.scenes import measures
-from stickslip.scenes.measures import momentum, none, reactions, weight
+from stickslip.scenes.measures import momentum, reactions, weight, zero
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
@@ -25,7 +25,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import Array
 
 KINDS = {"ball": 3, "hinge": 5}
-"""Joints of a chain, and the impulses that each has."""
+"""Kinds of joints of a chain, and the number of impulses of each."""
 SLENDER = 0.1
 """Radius of a rod over its length [-]."""
 
@@ -35,18 +35,18 @@ def chain(
     *, bodies: int = 20, kind: str = "ball", length: float = 1.0, swing: float = 0.02, until: float = 0.0,
     h: float = 0.0,
 ) -> Scenario:  # fmt: skip
-    """A chain of rods hangs and swings in its slowest mode.
+    """A hanging chain of rods swings in its slowest mode.
 
-    bodies: how many rods [-], >= 1.
+    bodies: number of rods [-], >= 1.
     kind: of the joints, "ball" or "hinge".
     length: of the whole chain [m], > 0.
-    swing: way of its end at the start, over the length [-], in (0, 0.1].
-    until: end [s], >= 0; 0 is two periods.
-    h: time step [s], >= 0; 0 is 2e-3 s, or half of what the fastest mode lets be where that is less.
+    swing: initial displacement of the free end, over the length [-], in (0, 0.1].
+    until: end [s], >= 0; 0 means two periods.
+    h: time step [s], >= 0; 0 means 2e-3 s, or half the stability limit of the fastest mode if that is less.
 
-    Modes and periods are those of the small motions of so many rods; with many of them the slowest goes to
-    ω = 1.2024 √(g / length), half the first root of Bessel's J0 (Bernoulli 1732). The top joint carries the
-    weight and what the chain needs to move.
+    Modes and periods are those of small motions of the rods; for many rods the slowest frequency tends to
+    ω = 1.2024 √(g / length), half the first root of Bessel's J0 (Bernoulli 1732). The force of the top joint
+    is the weight plus the rate of the momentum.
     """
     n = bodies
     if kind not in KINDS:
@@ -78,7 +78,7 @@ def chain(
         return np.asarray(body.centre + turned(body.quaternion, np.array([0.0, 0.0, -0.5 * rod])))
 
     def pull(trajectory: Trajectory) -> Array:
-        """Of the top joint on the chain, in every step [N], shape (n - 1, 3)."""
+        """Return the force of the top joint on the chain in every step [N], shape (n - 1, 3)."""
         impulses = trajectory.joint_r.reshape(-1, rows * n)[:, :3]
         return np.asarray(impulses / trajectory.h[1:, None])
 
@@ -87,22 +87,22 @@ def chain(
         expected = period * (0.25 + 0.5 * np.arange(crossings.size))
         late = crossings - expected
         moving = measures.momentum(trajectory)
-        carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (moving[-1] - moving[0])
+        impulse = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (moving[-1] - moving[0])
         drop = weight * length * swing**2  # the energy of the swing
         order = (h * omega) ** 2 + swing**2
         means = [
-            Fact("mean force of the top joint [N], the weight", float(carried[2] / trajectory.t[-1]), weight,
+            Fact("mean force of the top joint [N], the weight", float(impulse[2] / trajectory.t[-1]), weight,
                  1e-6 * weight),
-            Fact("its mean pull to the side [N], none", float(np.hypot(*carried[:2]) / trajectory.t[-1]), 0.0,
+            Fact("its mean horizontal force [N], zero", float(np.hypot(*impulse[:2]) / trajectory.t[-1]), 0.0,
                  1e-6 * weight),
         ]  # fmt: skip
-        yield Fact("half swings [-], of the slowest mode", crossings.size,
+        yield Fact("half periods [-], of the slowest mode", crossings.size,
                    math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0)  # fmt: skip
-        yield none("passages through the middle less those of the small motion [s], of second order in step"
-                   " and swing", late, order * trajectory.t[-1])  # fmt: skip
+        yield zero("error of the times at x = 0 against small motions [s], of second order in step and swing",
+                   late, order * trajectory.t[-1])  # fmt: skip
         yield from means if len(trajectory) == trajectory.steps + 1 else ()
-        yield none("largest opening of a joint over the length of a rod [-]", trajectory.opening / rod, 1e-6)
-        yield none("energy that joints take, over that of the swing [-], of second order in the step",
+        yield zero("largest opening of a joint over the length of a rod [-]", trajectory.opening / rod, 1e-6)
+        yield zero("energy that joints dissipate, over that of the swing [-], of second order in the step",
                    (trajectory.energy - trajectory.energy[0]) / drop, (h * omega) ** 2)  # fmt: skip
         yield measures.balance_fact(trajectory, weight * length)
 
@@ -112,11 +112,11 @@ def chain(
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
             Panel("From the side", "x [m]", "z [m]",
                   [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
-            over_time("Its end", "x [m]", t,
+            over_time("Free end", "x [m]", t,
                       {"run": tip(trajectory)[:, 0],
                        "small motion": (swing * length * np.cos(omega * t), "--")}),
             over_time("Force of the top joint over the weight", "[-]", t[1:],
-                      {"up": force[:, 2] / weight, "to the side": force[:, 0] / weight}, level=1.0),
+                      {"vertical": force[:, 2] / weight, "horizontal": force[:, 0] / weight}, level=1.0),
             over_time("Joints", "largest opening [m]", t, {"run": trajectory.opening}),
         ])  # fmt: skip
 
@@ -125,11 +125,12 @@ def chain(
 
 
 def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
-    """Slowest and fastest frequency [rad/s] of n hanging rods of one mass, and angles (n,) of the slowest.
+    """Return the slowest and fastest frequency [rad/s] of n hanging rods of equal mass, and the angles (n,)
+    of the slowest mode.
 
-    x_k = Σ_{j<k} l φ_j + l φ_k / 2. Per mass of a rod: kinetic ½ Σ ẋ_k² + J φ̇_k², potential
-    ½ Σ g l (n - j - ½) φ_j² with j from 0. Rows of joints are at the middle of the step, which is stable up
-    to h = 2 / ω.
+    x_k = Σ_{j<k} l φ_j + l φ_k / 2. Per mass of a rod the kinetic energy is ½ Σ ẋ_k² + J φ̇_k², the potential
+    energy ½ Σ g l (n - j - ½) φ_j² with j from 0. Joints are linearised at the middle of the step, which is
+    stable up to h = 2 / ω.
     """
     moment = float(shape.inertia[0, 0]) / shape.volume
     reach = rod * (np.tri(n, k=-1) + 0.5 * np.eye(n))
@@ -139,7 +140,7 @@ def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
 
 
 def _line(trajectory: Trajectory, k: int, rod: float) -> tuple[Array, Array]:
-    """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
+    """Return x and z of the ends of the rods at record k [m], shape (n + 1,) each."""
     q = trajectory.q[k].reshape(-1, 7)
     half = turned(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
     ends = np.vstack([q[:1, :3] + half[:1], q[:, :3] - half])
@@ -151,15 +152,15 @@ def ring_chain(
     *, bodies: int = 6, mu: float = 0.3, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.04,
     push: float = 0.0, until: float = 1.0, h: float = 1e-3,
 ) -> Scenario:  # fmt: skip
-    """Rings hang from each other by contact alone.
+    """A hanging chain of rings that are connected by contact alone.
 
-    bodies: how many rings below the fixed one [-], >= 1.
-    mu: friction of rings on each other [-], >= 0.
+    bodies: number of rings below the fixed one [-], >= 1.
+    mu: friction between rings [-], >= 0.
     size: inner height of a ring [m], > 0.
-    push: speed of the lowest ring to the side, along x, at the start; it grows with the depth [m/s].
+    push: initial velocity along x of the lowest ring; it decreases linearly to 0 at the fixed ring [m/s].
 
-    A ring is four round bars; every other is turned by a right angle, and its upper bar lies across the lower
-    bar of the one above. Ring k of n carries those below it, and nothing moves.
+    A ring consists of four round bars; every second ring is rotated by a right angle, and its upper bar lies
+    across the lower bar of the ring above. Each ring carries those below, and nothing moves.
     """
     n = bodies
     thick = 0.1 * size
@@ -190,12 +191,12 @@ def ring_chain(
             return
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
         pulls = measures.carried_forces(trajectory, below)[-1]
-        yield none("farthest that a ring went, over the size [-], not at all", (x - x[0]) / size, 1e-5)
-        yield none("fastest ring at the end [m/s], what the solver's tolerance leaves",
+        yield zero("largest displacement of a ring, over the size [-], zero", (x - x[0]) / size, 1e-5)
+        yield zero("fastest ring at the end [m/s], within the solver's tolerance",
                    measures.speed(trajectory)[-1], measures.stillness(trajectory))  # fmt: skip
-        yield Fact("force on the fixed ring [N], the weight of all", pulls[0], n * weight,
+        yield Fact("force on the fixed ring [N], the weight of all rings", pulls[0], n * weight,
                    1e-6 * n * weight)  # fmt: skip
-        yield none("forces between rings less the weight of those below [of all], none",
+        yield zero("forces between rings minus the weight below [of all], zero",
                    (pulls - weight * np.arange(n, 0.0, -1.0)) / (n * weight), 1e-6)  # fmt: skip
         yield measures.overlap_fact(trajectory, size)
         yield measures.balance_fact(trajectory, n * weight * size)
@@ -203,14 +204,14 @@ def ring_chain(
     def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
         last = trajectory.body(f"ring {n}").centre
-        gaps = np.arange(1.0, n + 1.0)
+        numbers = np.arange(1.0, n + 1.0)
         return Figure(f"{n} rings hang from each other, mu = {mu:g}", [
             Panel("From the side", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
-            over_time("Last ring", "way from its place [m]", t,
+            over_time("Last ring", "displacement [m]", t,
                       {axis: last[:, k] - last[0, k] for k, axis in enumerate("xyz")}),
-            against("What each ring hangs by", "ring [-]", "force from above over its weight [-]", gaps,
+            against("Forces between rings", "ring [-]", "force from above over its weight [-]", numbers,
                     {"at the end": (measures.carried_forces(trajectory, below)[-1] / weight, "o"),
-                     "those below and itself": (n + 1.0 - gaps, "--")}),
+                     "rings from it down": (n + 1.0 - numbers, "--")}),
             over_time("Certificate", "natural_scaled [-]", t[1:],
                       {"residual": trajectory.natural_scaled[1:]}),
         ])  # fmt: skip
@@ -220,37 +221,37 @@ def ring_chain(
 
 
 GAITS = ("stand", "trot", "hold")
-"""What the motors do: hold the angles of the start, move legs in diagonal pairs, or give constant moments
-that balance the weight."""
+"""Control of the motors: hold the initial angles, move legs in diagonal pairs, or apply constant moments that
+balance the weight."""
 LEGS = {"front left": (1, 1), "front right": (1, -1), "hind left": (-1, 1), "hind right": (-1, -1)}
-"""Forwards and to the left."""
+"""Position of each leg: signs of x (ahead) and y (left)."""
 TRUNK = (0.4, 0.2, 0.08)
-"""[m]."""
+"""Size of the trunk along x, y and z [m]."""
 LINK, BEND, FOOT, OUT = 0.2, 0.6, 0.02, 0.05
-"""Length of thighs and shins [m], how far they lean [rad], radius of the feet [m], and how far the hips
-stand out [m]."""
+"""Length of thighs and shins [m], their initial angle from the vertical [rad], radius of the feet [m], and
+distance of thighs from the trunk along y [m]."""
 MASS = {"trunk": 6.0, "hip": 0.5, "thigh": 0.8, "shin": 0.25}
-"""[kg]."""
+"""Masses of the bodies [kg]."""
 STIFFNESS, DAMPING = 60.0, 0.6
-"""Of the motors that follow angles [N m/rad, N m s]."""
+"""Gains of motors that follow angles [N m/rad, N m s]; heuristic."""
 STRIDE, LIFT, PERIOD = 0.15, 0.35, 0.4
-"""Of a trot: swing of the thighs and bend of the knees [rad], and its time [s]."""
+"""Amplitude of the thighs and flexion of lifted legs in a trot [rad], and its period [s]."""
 
 
 @checked
 def quadruped(
     *, gait: str = "stand", mu: float = 0.8, e: float = 0.0, until: float = 0.8, h: float = 2e-3
 ) -> Scenario:  # fmt: skip
-    """A robot of 13 bodies and 12 motors stands, trots, or is held by constant moments.
+    """A quadruped of 13 bodies and 12 motors stands, trots, or is held by constant moments.
 
     gait: "stand", "trot" or "hold".
     mu: friction of the feet on the ground [-], >= 0.
     e: restitution of the feet on the ground [-], in [0, 1].
 
-    A trunk on four legs of hip, thigh and shin; hips turn about the length of the trunk, thighs and knees
-    across it. Motors follow their angles like springs with dampers; with "hold" their moments are constant
-    and are inputs one may differentiate by. Over any time the ground gives the weight times it, and what the
-    momentum changes by.
+    A trunk with four legs of hip, thigh and shin; the axes of the hips are along the trunk, those of thighs
+    and knees across it. Motors follow their angles by proportional and derivative control; with "hold" their
+    moments are constant, and runs can be differentiated with respect to them. Over any time the impulse of
+    the ground is weight times time plus the change of the momentum.
     """
     if gait not in GAITS:
         raise ValueError(f"gait is {gait!r}; {alternatives(gait, GAITS, 'it must be one of')}")
@@ -269,25 +270,25 @@ def quadruped(
         missing = push - (moving[-1] - moving[0]) - [0.0, 0.0, load * trajectory.t[-1]]
         trunk = trajectory.body("trunk").centre
         lowest = 0.8 if gait == "trot" else 0.95
-        # gaps and joints of the end of a step, or of its middle and corrected
+        # Gaps and joints hold at the end of a step, or at its middle with a position correction.
         loose, deep = (1e-6, 1e-8) if trajectory.scheme == "variational-bodies" else (2e-3, 1e-4)
-        yield Fact("lowest place of the trunk over that of the start [-], it does not fall",
+        yield Fact("lowest height of the trunk over the initial one [-], it does not fall",
                    min(float(trunk[:, 2].min()) / height, lowest), lowest, 0.0)  # fmt: skip
         yield Fact("largest opening of a joint over the length of a link [-]",
                    float(trajectory.opening.max()) / LINK, 0.0, loose)  # fmt: skip
         yield Fact("deepest overlap with the ground [m]", trajectory.penetration.max(), 0.0, deep)
         if len(trajectory) == trajectory.steps + 1:  # impulses of every step add up
-            claim = "impulse of the ground less weight and momentum [N s], of at most one step"
-            yield none(claim, missing, load * h)
+            claim = "impulse of the ground minus weight and momentum [N s], at most of one step"
+            yield zero(claim, missing, load * h)
         if gait != "trot":
-            claim = "way of the trunk to the side [m], by symmetry none"
-            yield none(claim, trunk[:, 1], 1e-6)
+            claim = "displacement of the trunk along y [m], zero by symmetry"
+            yield zero(claim, trunk[:, 1], 1e-6)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, trunk = trajectory.t, trajectory.body("trunk").centre
         feet = {leg: _foot(trajectory, leg) for leg in LEGS}
         forces = {leg: trajectory.forces_on(f"{leg} shin")[1:, 2] / weight(trajectory) for leg in LEGS}
-        return Figure(f"A robot on four legs: {gait}", [
+        return Figure(f"A quadruped: {gait}", [
             over_time("Trunk", "height [m]", t, {"centre": trunk[:, 2]}),
             over_time("Feet", "height above the ground [m]", t,
                       {leg: foot[:, 2] - FOOT for leg, foot in feet.items()}),
@@ -302,7 +303,7 @@ def quadruped(
 
 
 def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, gait: str) -> None:
-    """Hip, thigh and shin of a leg, their hinges and motors."""
+    """Add hip, thigh and shin of a leg with their hinges and motors."""
     hip = np.array([0.5 * ahead * TRUNK[0], 0.5 * left * TRUNK[1], height])
     root = hip + np.array([0.0, left * OUT, 0.0])
     lean, rise = LINK * math.sin(BEND), LINK * math.cos(BEND)
@@ -325,49 +326,49 @@ def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, 
         ("thigh", f"{leg} thigh", f"{leg} hip", root, across),
         ("knee", f"{leg} shin", f"{leg} thigh", knee, across),
     )
-    for what, first, second, point, axis in joints:
-        builder.joint(f"{leg} {what}", "hinge", first, second, point=point, axis=axis)
-        effort = _effort(what, ahead, left, gait)
-        builder.force(Actuator(f"{leg} {what} motor", joint=f"{leg} {what}", effort=effort))
+    for joint, first, second, point, axis in joints:
+        builder.joint(f"{leg} {joint}", "hinge", first, second, point=point, axis=axis)
+        effort = _effort(joint, ahead, left, gait)
+        builder.force(Actuator(f"{leg} {joint} motor", joint=f"{leg} {joint}", effort=effort))
 
 
-def _effort(what: str, ahead: int, left: int, gait: str) -> Any:
-    """The moment of a motor [N m]: constant, or a function of time, angle and rate."""
-    carried = 0.25 * GRAVITY * sum(MASS[part] * (1 if part == "trunk" else 4) for part in MASS)
+def _effort(joint: str, ahead: int, left: int, gait: str) -> Any:
+    """Return the moment of a motor [N m]: a constant, or a function of time, angle and rate."""
+    load = 0.25 * GRAVITY * sum(MASS[part] * (1 if part == "trunk" else 4) for part in MASS)
     lean = LINK * math.sin(BEND)
     below = GRAVITY * (0.5 * MASS["thigh"] + 0.5 * MASS["shin"])
-    # what balances the weight, with the foot under the thigh's hinge
+    # Moments that balance the weight, with the foot under the hinge of the thigh.
     rest = {
-        "hip": -left * OUT * (carried - GRAVITY * (0.5 * MASS["hip"] + MASS["thigh"] + MASS["shin"])),
+        "hip": -left * OUT * (load - GRAVITY * (0.5 * MASS["hip"] + MASS["thigh"] + MASS["shin"])),
         "thigh": lean * below,
-        "knee": lean * (carried - 0.5 * GRAVITY * MASS["shin"]),
-    }[what]
+        "knee": lean * (load - 0.5 * GRAVITY * MASS["shin"]),
+    }[joint]
     if gait == "hold":
         return rest
     phase = 0.0 if ahead == left else math.pi
-    goal = _goal(what, phase) if gait == "trot" else None
+    goal = _goal(joint, phase) if gait == "trot" else None
 
     def effort(t: float, position: float, velocity: float) -> float:
-        wanted = 0.0 if goal is None else goal(t)
-        return rest + STIFFNESS * (wanted - position) - DAMPING * velocity
+        target = 0.0 if goal is None else goal(t)
+        return rest + STIFFNESS * (target - position) - DAMPING * velocity
 
     return effort
 
 
-def _goal(what: str, phase: float) -> Callable[[float], float]:
-    """The angle that a motor follows in a trot [rad]: legs lift one diagonal after the other."""
+def _goal(joint: str, phase: float) -> Callable[[float], float]:
+    """Return the angle that a motor follows in a trot, a function of time [rad]; diagonals lift in turn."""
 
     def goal(t: float) -> float:
         turn = 2.0 * math.pi * t / PERIOD + phase
         lifted = max(math.sin(turn), 0.0) ** 2
-        if what == "thigh":
+        if joint == "thigh":
             return STRIDE * math.cos(turn) * min(t / PERIOD, 1.0) + LIFT * lifted
-        return -2.0 * LIFT * lifted if what == "knee" else 0.0
+        return -2.0 * LIFT * lifted if joint == "knee" else 0.0
 
     return goal
 
 
 def _foot(trajectory: Trajectory, leg: str) -> Array:
-    """Centre of a foot over time [m], shape (n, 3)."""
+    """Return the centre of a foot over time [m], shape (n, 3)."""
     body = trajectory.body(f"{leg} shin")
     return np.asarray(body.position - turned(body.quaternion, np.array([0.0, 0.0, 0.5 * LINK])))

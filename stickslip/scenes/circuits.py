@@ -1,9 +1,10 @@
-"""Circuits with ideal diodes: a bridge rectifier, the same with a smoothing capacitor, RLC with one diode.
+"""Circuits with ideal diodes: a bridge rectifier without and with a smoothing capacitor, and RLC circuits
+with one diode.
 
-A diode is 0 <= y ⟂ lam >= 0 between its current and its reverse voltage. Capacitors hold voltages, inductors
-currents; the state of each circuit is (v, i) in volt and ampere. Each run is compared with its closed form:
-matrix exponentials between switches found by root finding, to rounding and independent of any time-stepping
-scheme and of any complementarity problem.
+A diode is 0 <= y ⟂ lam >= 0 between its current and its reverse voltage. The state of each circuit is the
+voltage v of the capacitor and the current i of the inductor [V, A]. Each run is compared with its closed
+form: matrix exponentials between switches, which root finding locates. It is exact to rounding and uses
+neither a time-stepping scheme nor a complementarity problem.
 """
 
 import math
@@ -20,7 +21,7 @@ from scipy.optimize import brentq
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Complementarity
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import none
+from stickslip.scenes.measures import zero
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import SWITCHED, Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -29,29 +30,30 @@ from stickslip.systems.first_order_relations import FirstOrderLinearRelation
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 SWITCHES = 100
-"""Most switches between two samples; more means that the modes contradict each other."""
+"""Largest number of switches between two samples; more mean that the modes contradict each other."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """ẋ = A x, as long as every guard row · x is not negative."""
+    """A mode of a switched system: ẋ = A x while row · x >= 0 for every guard."""
 
     A: Sequence[Sequence[float]]
     """Matrix of the mode [any], shape (nx, nx)."""
     exits: tuple[tuple[Sequence[float], str], ...] = ()
-    """Guards: a row of shape (nx,), and the mode that follows when row · x falls below zero."""
+    """Guards: a row of shape (nx,), and the next mode once row · x falls below zero."""
 
     def after(self, time: float) -> Array:
-        """exp(A time) [any], shape (nx, nx)."""
+        """Return exp(A time) [any], shape (nx, nx)."""
         return np.asarray(expm(np.asarray(self.A, float) * time))
 
 
 def piecewise(
     modes: Mapping[str, Mode], mode: str, x0: ArrayLike, times: Array
 ) -> tuple[Array, list[str], list[tuple[float, str]]]:
-    """The solution at `times` [s], which begin at the start and are closer than the switches.
+    """Return the solution of a switched linear system at `times` [s], whose first entry is the initial time.
 
-    States, shape (n, nx); the mode at each time; the switches, each as its time [s] and the new mode.
+    A switch is found if its guard is negative at the next time. Returns the states, shape (n, nx); the mode
+    at each time; and the switches, each as its time [s] and the new mode.
     """
     x = np.array(x0, float)
     states, names, switches = [x], [mode], []
@@ -59,15 +61,17 @@ def piecewise(
     for t, following in pairwise(times.tolist()):
         now = t
         for _ in range(SWITCHES):
-            left = following - now
-            key = (mode, f"{left:.12g}")
+            # 1. Step to the next time in the present mode.
+            remaining = following - now
+            key = (mode, f"{remaining:.12g}")
             if key not in maps:
-                maps[key] = modes[mode].after(left)
+                maps[key] = modes[mode].after(remaining)
             after = maps[key] @ x
+            # 2. If guards are negative there, step to the first of their roots, and switch.
             crossed = [(np.array(row), new) for row, new in modes[mode].exits if np.dot(row, after) < 0.0]
             if not crossed:
                 break
-            wait, new = min((_root(modes[mode], row, x, left), new) for row, new in crossed)
+            wait, new = min((_root(modes[mode], row, x, remaining), new) for row, new in crossed)
             x, now, mode = modes[mode].after(wait) @ x, now + wait, new
             switches.append((now, mode))
         else:
@@ -78,17 +82,18 @@ def piecewise(
     return np.array(states), names, switches
 
 
-def _root(mode: Mode, row: Array, x: Array, left: float) -> float:
-    """When row · x falls below zero [s]."""
+def _root(mode: Mode, row: Array, x: Array, end: float) -> float:
+    """Return the time in [0, end] after which row · x falls below zero [s]."""
     if row @ x <= 0.0:
         return 0.0
-    return float(brentq(lambda wait: row @ (mode.after(wait) @ x), 0.0, left, xtol=1e-15 * left, rtol=1e-15))
+    return float(brentq(lambda wait: row @ (mode.after(wait) @ x), 0.0, end, xtol=1e-15 * end, rtol=1e-15))
 
 
 MIDPOINT = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
-"""Second order, and stored energy never grows: the law holds where the energy balance takes the power."""
+"""Options of Euler-Moreau for second order without growth of the stored energy: the law holds at the instant
+whose power is in the energy balance."""
 WHERE = {"a": "diode at the capacitor", "b": "at the resistor", "c": "all in series", "d": "at the inductor"}
-"""Where the diode of each RLC circuit is."""
+"""Position of the diode in each RLC circuit."""
 
 
 @checked
@@ -100,14 +105,14 @@ def diode_bridge(
 
     L: inductance [H], > 0.
     C: capacitance [F], > 0.
-    R: load [ohm], > 0.
-    v0: voltage of the capacitor at the start [V].
+    R: resistance of the load [ohm], > 0.
+    v0: initial voltage of the capacitor [V].
 
-    Acary & Brogliato 2008, chapter 1, with the numbers of the Siconos example. Whichever pair of diodes
-    conducts, the load draws v / R from the oscillator: C v̇ = -i - v / R, L i̇ = v, and its voltage is |v|.
+    Acary & Brogliato 2008, chapter 1, with the numbers of the Siconos example. With either pair of diodes
+    conducting, the load draws v / R from the oscillator: C v̇ = -i - v / R, L i̇ = v, and its voltage is |v|.
     """
     circuit = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
-    # lam = (two reverse voltages, whose sum is the load's; currents of the other two diodes)
+    # lam = (two reverse voltages, whose sum is the voltage of the load; currents of the other two diodes)
     relation = FirstOrderLinearRelation(
         C=[[0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [1.0, 0.0]],
         D=[[1 / R, 1 / R, -1.0, 0.0], [1 / R, 1 / R, 0.0, -1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
@@ -120,7 +125,7 @@ def diode_bridge(
         return piecewise(damped, "", [v0, 0.0], t)[0]
 
     def load(trajectory: Trajectory) -> tuple[Array, Array, Array]:
-        """Instants at which the law holds, the load's voltage there, and what it should be."""
+        """Return the instants at which the law holds, the load's voltage there, and its closed form."""
         t = _instants(trajectory)
         lam = trajectory.interaction("bridge").r[1:]
         return t, lam[:, 0] + lam[:, 1], np.abs(exact(np.concatenate([[0.0], t]))[1:, 0])
@@ -131,10 +136,10 @@ def diode_bridge(
         stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
         growth = max(0.0, float(np.diff(stored).max()))
         small = _error(trajectory, math.sqrt(L * C), 0.5) * abs(v0)
-        yield none("largest error of the capacitor's voltage [V], against the matrix exponential",
+        yield zero("largest error of the capacitor's voltage [V], against the matrix exponential",
                    x[:, 0] - exact(trajectory.t)[:, 0], small)  # fmt: skip
-        yield none("largest error of the load's voltage |v| [V]", voltage - expected, small)
-        yield none("largest growth of the stored energy in a step [J]", growth, 1e-12 * float(stored[0]))
+        yield zero("largest error of the load's voltage |v| [V]", voltage - expected, small)
+        yield zero("largest growth of the stored energy in a step [J]", growth, 1e-12 * float(stored[0]))
 
     def figure(trajectory: Trajectory) -> Figure:
         t, voltage, expected = load(trajectory)
@@ -158,16 +163,16 @@ def bridge_filter(
     *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, C_filter: float = 3e-7, v0: float = 10.0,
     h: float = 2e-6, until: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """The bridge with a capacitor beside the load: two circuits, tied by one interaction.
+    """The bridge with a capacitor parallel to the load: two circuits that one interaction couples.
 
     L: inductance [H], > 0.
     C: capacitance of the oscillator [F], > 0.
-    R: load [ohm], > 0.
-    C_filter: capacitance beside the load [F], > 0.
-    v0: voltage of both capacitors at the start [V], > 0.
+    R: resistance of the load [ohm], > 0.
+    C_filter: capacitance parallel to the load [F], > 0.
+    v0: initial voltage of both capacitors [V], > 0.
 
-    The diodes conduct while the load's voltage w is |v|; the two capacitors are then one. Where the current
-    of the bridge reaches zero it lets go, and the load lives on its capacitor until |v| is w again.
+    While the bridge conducts, the load's voltage w is |v| and the two capacitors act as one. Once the current
+    of the bridge reaches zero it blocks, and the load's capacitor discharges until |v| = w again.
     """
     F = C_filter
     source = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
@@ -182,7 +187,8 @@ def bridge_filter(
     together = 1.0 / (C + F)
 
     def conducting(sign: float) -> Mode:
-        """w = sign v: one capacitor C + F; left when the current F ẇ + w / R into the load is zero."""
+        """Return the mode w = sign v, one capacitor C + F; it ends when the current F ẇ + w / R into the load
+        is zero."""
         v = [-together / R, -together, 0.0]
         current = [sign * (1.0 / R - F * together / R), -sign * F * together, 0.0]
         return Mode([v, [1.0 / L, 0.0, 0.0], [sign * x for x in v]], ((current, "blocked"),))
@@ -205,16 +211,16 @@ def bridge_filter(
         run = np.hstack([trajectory.system("oscillator").x, trajectory.system("load").x])
         _, current = _bridge_current(trajectory)
         on = current > 1e-6 * v0 / R
-        seen = int((on[1:] != on[:-1]).sum())
+        count = int((on[1:] != on[:-1]).sum())
         small = _error(trajectory, math.sqrt(L * C), 0.1) * v0
         for k, name, unit, scale in (
             (0, "oscillator's voltage", "V", 1.0),
             (1, "oscillator's current", "A", math.sqrt(C / L)),
             (2, "load's voltage", "V", 1.0),
         ):
-            yield none(f"largest error of the {name} [{unit}], matrix exponentials between switches",
+            yield zero(f"largest error of the {name} [{unit}], matrix exponentials between switches",
                        run[:, k] - states[:, k], scale * small)  # fmt: skip
-        yield Fact("switches of the bridge", seen, len(switches), 0.0)
+        yield Fact("switches of the bridge", count, len(switches), 0.0)
 
     def figure(trajectory: Trajectory) -> Figure:
         ms, (states, _) = 1e3 * trajectory.t, exact(trajectory)
@@ -243,17 +249,17 @@ def rlc_diode(
     C: capacitance [F], > 0.
     R: resistance of the circuits (a), (b) and (d) [ohm], > 0.
     R_series: resistance of the circuit (c) [ohm], > 0, < 2 sqrt(L / C).
-    v0: voltage of the capacitors at the start [V], > 0.
+    v0: initial voltage of the capacitors [V], > 0.
 
-    Acary & Brogliato 2008, chapter 1: (a) the diode in series with the capacitor, beside R and L; (b) in
-    series with R, beside L and C; (c) all in series; (d) in series with L, beside R and C. In (a) and (b)
-    the relation has a D of its own (relative degree 0), in (c) and (d) not (relative degree 1).
+    Acary & Brogliato 2008, chapter 1: (a) the diode in series with the capacitor, parallel to R and L; (b) in
+    series with R, parallel to L and C; (c) all in series; (d) in series with L, parallel to R and C. The
+    relation has D ≠ 0 in (a) and (b) (relative degree 0), D = 0 in (c) and (d) (relative degree 1).
     """
     circuits, modes = _rlc(L, C, R, R_series)
-    systems, ties = [], []
+    systems, interactions = [], []
     for name, (A, relation) in circuits.items():
         systems.append(FirstOrderLinear(name, A=A, x0=[v0, 0.0]))
-        ties.append(Interaction(f"diode {name}", name, relation, Complementarity()))
+        interactions.append(Interaction(f"diode {name}", name, relation, Complementarity()))
     omega = 1.0 / math.sqrt(L * C)
 
     def exact(name: str, trajectory: Trajectory) -> tuple[Array, list[tuple[float, str]]]:
@@ -267,14 +273,14 @@ def rlc_diode(
             yield Fact(f"({name}): largest error of v and of i √(L/C) [V],"
                        " matrix exponentials between switches",
                        error.max(), 0.0, _error(trajectory, 1.0 / omega, 0.5) * v0)  # fmt: skip
-        # in series the circuit rings for half a period and keeps its charge ever after
+        # Circuit (c) oscillates for half a period and then keeps its charge.
         alpha = R_series / (2.0 * L)
         period = math.pi / math.sqrt(omega**2 - alpha**2)
         small = _error(trajectory, 1.0 / omega, 0.1) * v0
         if trajectory.t[-1] > period + 2.0 * h and trajectory.scheme_options.get("gamma") == 1.0:
             last = trajectory.system("c").x[-1]
-            kept = -v0 * math.exp(-alpha * period)
-            yield Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", last[0], kept, small)
+            final = -v0 * math.exp(-alpha * period)
+            yield Fact("(c): final voltage, -v0 exp(-R/(2L) half period) [V]", last[0], final, small)
             yield Fact("(c): current after the half period [A]", last[1], 0.0, 1e-12 * v0 / R_series)
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -291,20 +297,20 @@ def rlc_diode(
         return Figure("RLC circuits with one diode, against their closed forms", panels)
 
     return scene("rlc-diode", "Four RLC circuits with one ideal diode each, side by side.",
-                 NonsmoothSystem(systems, ties), until, h, facts, figure, SWITCHED,
+                 NonsmoothSystem(systems, interactions), until, h, facts, figure, SWITCHED,
                  {"theta": 0.5, "gamma": 1.0})  # fmt: skip
 
 
 def _rlc(
     L: float, C: float, R: float, R_series: float
 ) -> tuple[dict[str, tuple[Any, FirstOrderLinearRelation]], dict[str, dict[str, Mode]]]:
-    """The four circuits, and their modes with the diode on and off."""
+    """Return matrix and relation of the four circuits, and their modes with the diode on and off."""
     r = number("R_series", R_series, "ohm", above=0.0, below=2.0 * math.sqrt(L / C))
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
     beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]
     series = [[0.0, 1.0 / C], [-1.0 / L, -r / L]]
     tie = FirstOrderLinearRelation
-    # A and relation; A and the row that ends the mode with the diode on; the same with it off
+    # For each circuit: A and relation; A and guard with the diode on; A and guard with it off.
     rows: dict[str, tuple[Any, FirstOrderLinearRelation, Any, Any, Any, Any]] = {
         "a": (beside, tie(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]]),
               beside, [1 / R, -1.0], [[0.0, 0.0], [0.0, -R / L]], [-1.0, R]),
@@ -323,19 +329,19 @@ def _rlc(
 
 
 def _instants(trajectory: Trajectory) -> Array:
-    """When the law of each recorded step holds [s], shape (n - 1,): at its end, or at k + gamma where the
-    relation does."""
+    """Return the instant at which the law of each recorded step holds [s], shape (n - 1,): the end of the
+    step, or k + gamma with the option `relation="gamma"`."""
     options = trajectory.scheme_options
     after = 1.0 - options["gamma"] if options.get("relation") == "gamma" else 0.0
     return np.asarray(trajectory.t[1:] - after * trajectory.h[1:])
 
 
 def _error(trajectory: Trajectory, time: float, switching: float) -> float:
-    """What the error may be over the voltage at the start, with `time` = √(LC) [s].
+    """Return a bound of the error relative to the initial voltage, with `time` = √(LC) [s].
 
-    The trapezoidal rule turns the phase by (h / time)² / 12 per unit of time; Euler's rules damp or amplify
-    by h / (2 time). Where gamma is not 1/2, the jumps and slopes of lam cost `switching` h / time more.
-    Event-driven integration is right to its tolerances.
+    The trapezoidal rule has a phase error of (h / time)² / 12 per unit of time; Euler's rules damp or amplify
+    by h / (2 time). With gamma ≠ 1/2 jumps of lam and of its slope add `switching` h / time. Event-driven
+    integration is accurate to its tolerances.
     """
     if trajectory.scheme == "event-driven":
         return 1e-9
@@ -346,6 +352,7 @@ def _error(trajectory: Trajectory, time: float, switching: float) -> float:
 
 
 def _bridge_current(trajectory: Trajectory) -> tuple[Array, Array]:
-    """Current into the load with the capacitor: that of the two diodes on its side [A]."""
+    """Return the instants and the current into load and capacitor, through the two diodes on their side
+    [A]."""
     lam = trajectory.interaction("bridge").r[1:]
     return _instants(trajectory), lam[:, 2] + lam[:, 3]

@@ -1,4 +1,4 @@
-"""Boxes of planes for bodies to fall into, and places for many bodies that do not touch yet."""
+"""Floors and walls made of planes, and initial positions and orientations of many separate bodies."""
 
 import math
 from collections.abc import Iterable
@@ -16,18 +16,18 @@ WALLS: dict[str, tuple[tuple[float, float], tuple[float, float, float, float]]] 
     "front": ((0.0, -0.5), (HALF, -HALF, 0.0, 0.0)),
     "back": ((0.0, 0.5), (HALF, HALF, 0.0, 0.0)),
 }
-"""Sides of a box: place in widths of it, and the quaternion that turns +z inwards."""
+"""Sides of a box: position over its width, and the quaternion that turns +z inwards."""
 
 
 def add_floor(b: WorldBuilder, material: str = "default") -> None:
-    """A fixed floor z = 0."""
+    """Add a fixed floor at z = 0."""
     b.body("floor", Plane(), fixed=True, material=material)
 
 
 def add_walls(
     b: WorldBuilder, size: tuple[float, float], sides: Iterable[str] = tuple(WALLS), material: str = "default"
 ) -> None:
-    """Fixed vertical walls about the origin, `size` (along x, along y) apart [m]."""
+    """Add fixed vertical walls around the origin, at distances `size` (along x, along y) [m]."""
     for side in sides:
         (x, y), p = WALLS[side]
         place = (x * size[0], y * size[1], 0.0)
@@ -37,10 +37,11 @@ def add_walls(
 def lattice(
     rng: np.random.Generator, bodies: int, columns: tuple[int, int], reach: float, slack: float = 0.15
 ) -> tuple[Array, tuple[float, float]]:
-    """Centres of bodies that lie within `reach` [m] of them, layer upon layer over z = 0, none touching.
+    """Return centres of bodies of radius `reach` [m], in layers above z = 0, so that no two bodies touch.
 
-    Each stands at random in its cell of a lattice of so many columns along x and y, centred; a cell is
-    `slack` wider than the body. Returns the centres [m], shape (bodies, 3), and the widths of the lattice.
+    Each body has a random position in its cell of a centred lattice with `columns` cells along x and y;
+    cells are wider than a body by the share `slack`. Returns the centres [m], shape (bodies, 3), and the
+    widths of the lattice along x and y [m].
     """
     cell = 2.0 * (1.0 + slack) * reach
     layer, place = np.divmod(np.arange(bodies), columns[0] * columns[1])
@@ -52,6 +53,6 @@ def lattice(
 
 
 def orientations(rng: np.random.Generator, count: int) -> Array:
-    """Unit quaternions, uniform over all orientations [-], shape (count, 4)."""
+    """Return random unit quaternions, uniform over all orientations [-], shape (count, 4)."""
     p = rng.normal(size=(count, 4))
     return np.asarray(p / np.linalg.norm(p, axis=1, keepdims=True))

@@ -1,5 +1,5 @@
-"""Grains and mixed shapes: piles in a box of planes, a flow down a rough chute, a turning drum, and a column
-that collapses in a long box and flows around boulders."""
+"""Granular scenes: piles of spheres and mixed shapes in a box, flow down a rough chute, a rotating drum, and
+a column that collapses in a long box with boulders."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +29,9 @@ def sphere_pile(
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
-    radius: mean of the radii [m], > 0.
-    spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
-    seed: of places and radii [-], >= 0.
+    radius: mean radius [m], > 0.
+    spread: radii are uniform in radius (1 ± spread) [-], in [0, 1).
+    seed: of positions and radii [-], >= 0.
     """
     rng = np.random.default_rng(seed)
     radii = radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)
@@ -45,11 +45,11 @@ def capsules(
     *, bodies: int = 60, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, radius: float = 0.03,
     length: float = 0.12, e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """Capsules that fall into a box, turned at random.
+    """Capsules of random orientation that fall into a box.
 
     radius: of the capsules [m], > 0.
-    length: of their straight part [m], > 0.
-    seed: of places and orientations [-], >= 0.
+    length: of the cylindrical part [m], > 0.
+    seed: of positions and orientations [-], >= 0.
     """
     shape = Capsule(radius, length)
     rng = np.random.default_rng(seed)
@@ -62,11 +62,11 @@ def soup(
     *, bodies: int = 56, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.1,
     e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """Mixed shapes that fall into a box: spheres, boxes, capsules, cylinders, ellipsoids, convex hulls of
-    random points and compounds in turn.
+    """Mixed shapes that fall into a box: in turn spheres, boxes, capsules, cylinders, ellipsoids, convex
+    hulls of random points, and compounds.
 
-    size: radius of a ball that holds any of them [m], > 0.
-    seed: of shapes, places and orientations [-], >= 0.
+    size: radius of a sphere that contains any shape [m], > 0.
+    seed: of shapes, positions and orientations [-], >= 0.
     """
     rng = np.random.default_rng(seed)
     shapes = [KINDS[k % len(KINDS)](rng, size) for k in range(bodies)]
@@ -76,12 +76,13 @@ def soup(
 
 
 def _box(rng: np.random.Generator, size: float) -> Shape:
+    """Return a box with random edges and the half diagonal `size` [m]."""
     edges = rng.uniform(0.5, 1.0, 3)
     return Cuboid(tuple(2.0 * size * edges / np.linalg.norm(edges)))
 
 
 def _dumb_bell(rng: np.random.Generator, size: float) -> Shape:
-    """Two balls on a bar, off its middle by chance."""
+    """Return two balls of random radii at the ends of a bar, within a ball of radius `size` [m]."""
     balls = size * rng.uniform(0.3, 0.45, 2)
     bar = Cuboid((0.25 * size, 0.25 * size, 1.2 * size))
     return Compound(
@@ -100,11 +101,11 @@ KINDS: tuple[Callable[[np.random.Generator, float], Shape], ...] = (
     lambda rng, size: pebble(rng, size),
     _dumb_bell,
 )
-"""Shapes within a ball of a given radius [m], at random."""
+"""Functions that return a random shape within a ball of a given radius [m]."""
 
 
 def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHull:
-    """The hull of random points on an ellipsoid within a ball of radius `size` [m]."""
+    """Return the hull of random points on an ellipsoid within a ball of radius `size` [m]."""
     points = rng.normal(size=(corners, 3))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     return ConvexHull(size * points * rng.uniform(0.6, 1.0, 3))
@@ -114,7 +115,7 @@ def _poured(
     rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, mu_roll: float,
     mu_spin: float, e: float,
 ) -> World:  # fmt: skip
-    """A box with the shapes above its floor, in about as many layers as columns."""
+    """Return a box with the shapes above its floor, in about as many layers as columns along each side."""
     b = WorldBuilder()
     b.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
     side = max(2, round(len(shapes) ** (1.0 / 3.0)))
@@ -128,7 +129,7 @@ def _poured(
 
 
 def _pile(name: str, summary: str, world: World, until: float, h: float, size: float, e: float) -> Scenario:
-    """They fall and come to rest; overlaps are told over `size` [m]."""
+    """Return the scenario of bodies that fall and come to rest; overlaps are relative to `size` [m]."""
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         yield from measures.shaken_facts(trajectory)
@@ -143,7 +144,7 @@ def _pile(name: str, summary: str, world: World, until: float, h: float, size: f
 
 
 SLACK = 0.1
-"""Room between grains at the start [of their radius]."""
+"""Initial clearance of grains in their cells of the lattice, over their radius [-]."""
 
 
 @checked
@@ -151,15 +152,15 @@ def grain_chute(
     *, bodies: int = 120, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, angle: float = 28.0,
     radius: float = 0.02, e: float = 0.0, seed: int = 0, until: float = 0.8, h: float = 1e-3,
 ) -> Scenario:  # fmt: skip
-    """Spheres that flow down a chute whose bottom is rough with fixed spheres of the same size.
+    """Spheres that flow down a chute with a rough bottom of fixed spheres of the same size.
 
-    bodies: how many grains [-], >= 1.
+    bodies: number of grains [-], >= 1.
     angle: of the chute [degrees], in [0, 90).
     radius: of the grains [m], > 0.
-    seed: of places [-], >= 0.
+    seed: of positions [-], >= 0.
 
-    x points down the chute and z away from its bottom. Without the bottom the grains would be at
-    g t sin(angle), all equally fast; it holds them back.
+    x points down the chute and z away from its bottom. Without friction at the bottom all grains would have
+    the speed g t sin(angle); the bottom slows them down.
     """
     rng, tilt = np.random.default_rng(seed), math.radians(angle)
     down = GRAVITY * math.sin(tilt)
@@ -181,7 +182,7 @@ def grain_chute(
     for k, place in enumerate(centres):
         b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
     first = 5
-    """Number of the first grain; floor, walls and bed are before it."""
+    """Index of the first grain, after floor, walls and bed."""
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
@@ -189,10 +190,10 @@ def grain_chute(
         free = down * float(trajectory.t[-1])
         yield from measures.shaken_facts(trajectory)
         yield from measures.overlap_facts(trajectory, radius, "the radius")
-        yield Fact("lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
+        yield Fact("lowest centre of a grain minus the radius [of the radius], not below 0 but for overlap",
                    min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05)  # fmt: skip
         if free > 0.0:
-            yield Fact("speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
+            yield Fact("mean speed at the end [of free flow, g t sin(angle)], between 0 and 1",
                        float(speed.mean()) / free, 0.5, 0.5)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -221,23 +222,23 @@ def drum(
     *, bodies: int = 100, mu: float = 0.5, speed: float = 1.5, radius: float = 0.03, filled: float = 0.3,
     walls: int = 24, e: float = 0.0, seed: int = 0, until: float = 1.6, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
-    """Spheres in a drum that turns about the horizontal y axis, between two smooth glass plates.
+    """Spheres in a drum that rotates about the horizontal y axis, between two frictionless plates.
 
-    bodies: how many grains [-], >= 1.
+    bodies: number of grains [-], >= 1.
     mu: friction of grains and drum [-], >= 0.
     speed: of the drum [rad/s], >= 0.
     radius: of the grains [m], > 0.
     filled: share of the drum that the heap fills [-], in [0.05, 0.35].
-    walls: flat boxes that make up the drum [-], >= 8.
-    seed: of places [-], >= 0.
+    walls: number of flat boxes that form the drum [-], >= 8.
+    seed: of positions [-], >= 0.
 
-    The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
-    angular momentum of the grains comes from that torque and from the weight of the heap off the axis.
+    The plates exert no moment about the axis: the power of the drum is its torque times its speed, and the
+    angular momentum of the grains changes by that torque and by the moment of the weight of the heap.
     """
     cell = 2.0 * (1.0 + SLACK) * radius
     deep = 3 if bodies < 150 else 5
     width = deep * cell
-    # A heap fills 0.6 of its volume with grains.
+    # The grains fill about 0.6 of the volume of the heap.
     inner = math.sqrt(bodies * 4.0 / 3.0 * radius**3 / (0.6 * filled * width)) + radius
     centres = _in_disc(np.random.default_rng(seed), bodies, inner - radius, deep, radius)
     b = WorldBuilder()
@@ -254,19 +255,20 @@ def drum(
         yield from measures.overlap_facts(trajectory, radius, "the radius")
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
         far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
-        yield Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0,
-                   0.0)  # fmt: skip
+        yield Fact("largest distance of a grain from the axis [of the drum's radius], inside", max(1.0, far),
+                   1.0, 0.0)  # fmt: skip
         if measures.every_step(trajectory) and speed > 0.0:
-            turning = torque(trajectory)
-            put_in = speed * float(np.sum(turning * trajectory.h))
-            yield Fact("work of the drum [J], its torque times its speed", trajectory.work[-1], put_in,
-                       1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]))  # fmt: skip
+            moment = torque(trajectory)
+            drum_work = speed * float(np.sum(moment * trajectory.h))
+            yield Fact("work of the drum [J], the integral of torque times speed", trajectory.work[-1],
+                       drum_work,
+                       1e-9 * float(np.abs(moment).max()) * speed * float(trajectory.t[-1]))  # fmt: skip
             x = measures.centre(trajectory)[:, 0]
             fall = np.linalg.norm(measures.pull(trajectory)) * 0.5 * (x[1:] + x[:-1])
-            given = float((turning[1:] + fall) @ trajectory.h[1:])
+            impulse = float((moment[1:] + fall) @ trajectory.h[1:])
             L = angular_momentum(trajectory)
-            claim = "angular momentum about the axis [N m s]: from drum and weight, but for corrected places"
-            yield Fact(claim, L[-1] - L[0], given, 5e-3 * float(np.abs(turning) @ trajectory.h))  # fmt: skip
+            claim = "angular momentum about the axis [N m s]: of drum and weight, but for position correction"
+            yield Fact(claim, L[-1] - L[0], impulse, 5e-3 * float(np.abs(moment) @ trajectory.h))  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
@@ -280,8 +282,8 @@ def drum(
         )
         return Figure(title, [
                 *view_panels(trajectory, (0.0, end)),
-                over_time("Lean of the heap", "angle of its centre [degrees]", t, {"heap": lean}),
-                Panel("Torque of the drum, and of the heap's weight", "t [s]", "torque [N m]",
+                over_time("Inclination of the heap", "angle of its centre [degrees]", t, {"heap": lean}),
+                Panel("Torques of the drum and of the heap's weight", "t [s]", "torque [N m]",
                       [Curve("drum", t[1:], torque(trajectory)[1:]),
                        Curve("heap", t, -W * c[:, 0])], y_range=(-0.5 * W * inner, W * inner)),
                 energy_panel(trajectory),
@@ -289,23 +291,24 @@ def drum(
             ],
         )  # fmt: skip
 
-    return scene("drum", "Grains in a turning drum.", b.build(), until, h, facts, figure)
+    return scene("drum", "Grains in a rotating drum.", b.build(), until, h, facts, figure)
 
 
 def torque(trajectory: Trajectory) -> Array:
-    """Of the drum on the grains about the y axis, over the last step of each record [N m], shape (n,)."""
+    """Return the torque of the drum on the grains about the y axis, over the last step of each record [N m],
+    shape (n,)."""
     contacts, total = trajectory.contacts, np.zeros(len(trajectory))
-    which = trajectory.model.body("drum")
+    drum_index = trajectory.model.body("drum")
     force, _ = contacts.force(trajectory.h)
     about = np.cross(contacts.point, force)[:, 1]
     for side, sign in ((1, 1.0), (0, -1.0)):
-        rows = contacts.body[:, side] == which
+        rows = contacts.body[:, side] == drum_index
         np.add.at(total, contacts.record[rows], sign * about[rows])
     return total
 
 
 def angular_momentum(trajectory: Trajectory) -> Array:
-    """Of all grains about the y axis [N m s], shape (n,)."""
+    """Return the angular momentum of all grains about the y axis [N m s], shape (n,)."""
     n, model = len(trajectory), trajectory.model
     q, v = trajectory.q.reshape(n, -1, 7), trajectory.v.reshape(n, -1, 6)
     spin = turned(q[:, :, 3:].reshape(-1, 4), v[:, :, 3:].reshape(-1, 3)).reshape(n, -1, 3)
@@ -314,7 +317,7 @@ def angular_momentum(trajectory: Trajectory) -> Array:
 
 
 def _in_disc(rng: np.random.Generator, bodies: int, reach: float, deep: int, radius: float) -> Array:
-    """Centres of grains within `reach` of the y axis [m], from below, shape (bodies, 3)."""
+    """Return centres of grains within `reach` of the y axis, from the lowest up [m], shape (bodies, 3)."""
     cell = 2.0 * (1.0 + SLACK) * radius
     n = 2 * math.ceil(reach / cell)
     k, i, j = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(n), np.arange(deep), indexing="ij"))
@@ -327,7 +330,7 @@ def _in_disc(rng: np.random.Generator, bodies: int, reach: float, deep: int, rad
 
 
 def _shell(inner: float, width: float, thickness: float, walls: int) -> Compound:
-    """A regular prism of boxes about the y axis with its faces at `inner` from it [m]."""
+    """Return a regular prism of boxes about the y axis with its inner faces at the distance `inner` [m]."""
     long = 2.0 * (inner + thickness) * math.tan(math.pi / walls)
     box, away = Cuboid((thickness, width, long)), inner + 0.5 * thickness
     parts = []
@@ -339,24 +342,25 @@ def _shell(inner: float, width: float, thickness: float, walls: int) -> Compound
 
 
 LENGTH = 2.2
-"""Length of the box [of its width]: the column stands at one end and is as long as it is wide."""
+"""Length of the box over its width [-]; the column stands at one end and is as long as it is wide."""
 HEIGHT = 0.75
-"""Height of the column, about [of its width]."""
+"""Approximate height of the column over its width [-]."""
 BOULDERS = ((0.14, -0.24, 0.15), (0.38, 0.22, 0.21))
-"""Along the box and across it from its middle, and radius [of its width]; half sunk into the floor."""
+"""Position along and across the box from its middle, and radius of each boulder, over the width of the box
+[-]; centres are on the floor."""
 
 
 @checked
 def column_collapse(
     *, bodies: int = 1500, mu: float = 0.3, radius: float = 0.1, spread: float = 0.2, seed: int = 0
 ) -> World:
-    """Spheres stacked loosely at one end of a box with nothing to hold them.
+    """A loose column of spheres at one end of a box, which collapses.
 
-    bodies: how many spheres [-], >= 1.
-    mu: friction of all that touches [-], >= 0.
-    radius: mean of the radii [m], > 0.
-    spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
-    seed: of places and radii [-], >= 0.
+    bodies: number of spheres [-], >= 1.
+    mu: friction of all contacts [-], >= 0.
+    radius: mean radius [m], > 0.
+    spread: radii are uniform in radius (1 ± spread) [-], in [0, 1).
+    seed: of positions and radii [-], >= 0.
     """
     rng = np.random.default_rng(seed)
     across = max(2, round((bodies / HEIGHT) ** (1.0 / 3.0)))

@@ -1,5 +1,5 @@
-"""Friction that jams: Painlevé's sliding rod, where rigid bodies and Coulomb's law have no acceleration or
-more than one, and the woodpecker toy, which pecks its way down a pole.
+"""Jamming by friction: Painlevé's sliding rod, for which rigid bodies with Coulomb's law have no acceleration
+or more than one, and the woodpecker toy.
 
 Génot & Brogliato, "New results on Painlevé paradoxes", European Journal of Mechanics A 18 (1999). Glocker,
 "Dynamik von Starrkörpersystemen mit Reibung und Stößen", thesis, TU München (1995), from p. 162; the
@@ -26,31 +26,33 @@ from stickslip.systems.lagrangian_relations import Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 CRITICAL = 4.0 / 3.0
-"""Friction above which a slender rod has a paradox at some angle (Génot & Brogliato 1999) [-]."""
+"""Friction coefficient above which a slender rod has a paradox at some angle (Génot & Brogliato 1999) [-]."""
 
 
 class Sliding(Enum):
-    """What the acceleration of a sliding contact can be."""
+    """Solutions for the acceleration of a sliding contact."""
 
     UNIQUE = 0
+    """One solution."""
     INDETERMINATE = 1
-    """It may separate, or stay with a force: two answers."""
+    """Two solutions: the contact separates, or it stays closed with a force."""
     INCONSISTENT = 2
-    """Neither separating nor staying is possible with finite forces: none."""
+    """No solution with finite forces."""
 
 
 @dataclass(frozen=True)
 class NormalMotion:
-    """Normal acceleration A lam_N + b of a sliding contact whose friction is -mu sign(u_T) lam_N."""
+    """Normal acceleration A lam_N + b of a sliding contact with the friction force -mu sign(u_T) lam_N."""
 
     A: float
-    """Acceleration for each newton [1/kg]."""
+    """Acceleration per unit normal force [1/kg]."""
     b: float
     """Acceleration without contact force [m/s²]."""
 
     @property
     def kind(self) -> Sliding:
-        """0 <= A lam + b ⟂ lam >= 0 has one answer where A > 0; where A < 0 two if b > 0, none if b < 0."""
+        """Number of solutions of 0 <= A lam + b ⟂ lam >= 0: one for A > 0, else two if b > 0, none if b <
+        0."""
         if self.A > 0.0:
             return Sliding.UNIQUE
         return Sliding.INDETERMINATE if self.b > 0.0 else Sliding.INCONSISTENT
@@ -59,12 +61,15 @@ class NormalMotion:
 def normal_motion(
     system: NonsmoothSystem, name: str, mu: float, q: Array, v: Array, step: float = 1e-6
 ) -> NormalMotion:
-    """The normal motion of one sliding contact of a system of one body, from the equations as written."""
-    one, (body, _) = system.interaction[name], system.mechanical[0]
-    lam = np.zeros(one.law.size)
+    """Return the normal motion of a sliding contact from the equations of a system of one body.
 
-    def rows(at: Array) -> Array:
-        return one.mechanical.rows(0.0, at, lam, system.z0)
+    `step` is that of the central difference of H along v.
+    """
+    interaction, (body, _) = system.interaction[name], system.mechanical[0]
+    lam = np.zeros(interaction.law.size)
+
+    def rows(position: Array) -> Array:
+        return interaction.mechanical.rows(0.0, position, lam, system.z0)
 
     H = rows(q)
     turning = (rows(q + step * v) - rows(q - step * v)) @ v / (2.0 * step)
@@ -85,23 +90,24 @@ def painleve(
     mu: friction [-], > 0.
     angle: of the rod to the ground [deg], in (0, 90).
     speed: of the sliding end, away from the rod [m/s], > 0.
-    turning: angular velocity [rad/s].
+    turning: initial angular velocity [rad/s].
     half: half the length of the rod [m], > 0.
     mass: of the rod [kg], > 0.
 
-    Sliding, the end has the normal acceleration A lam_N + b with A = (1 + 3 cos² - 3 mu sin cos) / mass and
-    b = half turning² sin - g. Where A < 0 and b < 0 no finite force will do: the end jams, an impact without
-    a collision. Its impulse, which stops the end, is closed form: P = -W⁻¹ (0, u_T), so that
-    P_N = (3/4) mass speed sin cos, and it lies in the cone exactly where A <= 0.
+    The sliding end has the normal acceleration A lam_N + b with A = (1 + 3 cos² - 3 mu sin cos) / mass and
+    b = half turning² sin - g. For A < 0 and b < 0 no finite force is a solution: the end jams in an impact
+    without collision. The impulse that stops the end is P = -W⁻¹ (0, u_T), with
+    P_N = (3/4) mass speed sin cos; it lies in the cone exactly if A <= 0.
     """
     theta = math.radians(angle)
     sine, cosine = math.sin(theta), math.cos(theta)
 
-    def state(at: float, omega: float) -> tuple[Array, Array]:
-        """Coordinates and velocities with the lower end (x - half cos, y - half sin) sliding to the left."""
-        s, c = math.sin(at), math.cos(at)
+    def state(tilt: float, omega: float) -> tuple[Array, Array]:
+        """Return coordinates and velocities with the lower end (x - half cos, y - half sin) at the origin,
+        sliding to the left."""
+        s, c = math.sin(tilt), math.cos(tilt)
         v = np.array([-speed - half * s * omega, half * c * omega, omega])
-        return np.array([half * c, half * s, at]), v
+        return np.array([half * c, half * s, tilt]), v
 
     q0, v0 = state(theta, turning)
     rod = Lagrangian(
@@ -119,59 +125,60 @@ def painleve(
     )  # fmt: skip
     system = NonsmoothSystem([rod], [ground])
 
-    def detected(at: float, omega: float) -> Sliding:
-        return normal_motion(system, "ground", mu, *state(at, omega)).kind
+    def detected(tilt: float, omega: float) -> Sliding:
+        return normal_motion(system, "ground", mu, *state(tilt, omega)).kind
 
-    def known(at: float, omega: float) -> Sliding:
-        s, c = math.sin(at), math.cos(at)
+    def known(tilt: float, omega: float) -> Sliding:
+        s, c = math.sin(tilt), math.cos(tilt)
         A, b = 1.0 + 3.0 * c * (c - mu * s), half * omega**2 * s - GRAVITY
         return NormalMotion(A / mass, b).kind
 
     angles, rates = np.radians(np.linspace(2.0, 88.0, 44)), np.linspace(0.05, 6.0, 25)
 
-    def kinds(of: Callable[[float, float], Sliding]) -> Array:
-        """Numbers of the kinds of all states [-], shape (rates, angles)."""
-        return np.array([[of(float(a), float(w)).value for a in angles] for w in rates])
+    def kinds(kind: Callable[[float, float], Sliding]) -> Array:
+        """Return the values of `kind` at all angles and rates [-], shape (rates, angles)."""
+        return np.array([[kind(float(a), float(w)).value for a in angles] for w in rates])
 
     def smallest_mu() -> float:
-        """Least mu at which A reaches zero at some angle, from the model's W."""
+        """Return the least mu for which A reaches zero at some angle, from the model's W."""
 
-        def at(theta: float) -> float:
+        def ratio(theta: float) -> float:
             H = rows(np.array([0.0, 0.0, theta]))
             W = H @ np.linalg.inv(rod.M(0.0, q0, v0, system.z0)) @ H.T
             return float(W[0, 0] / abs(W[0, 1]))
 
-        return float(minimize_scalar(at, bounds=(0.1, 1.5), method="bounded", options={"xatol": 1e-9}).fun)
+        return float(minimize_scalar(ratio, bounds=(0.1, 1.5), method="bounded", options={"xatol": 1e-9}).fun)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         start, dt = known(theta, turning), spacing(trajectory)
-        yield Fact("least friction of a paradox [-], 4/3 (from the model's W)", smallest_mu(), CRITICAL,
+        yield Fact("least mu of a paradox [-], 4/3 (from the model's W)", smallest_mu(), CRITICAL,
                    1e-9)  # fmt: skip
-        yield Fact("states of 1100 whose kind is detected otherwise than the analytic A and b say [-]",
+        yield Fact("states of 1100 whose detected kind differs from that of the analytic A and b [-]",
                    (kinds(detected) != kinds(known)).sum(), 0.0, 0.0)  # fmt: skip
         yield Fact("kind at the start [-]: 0 unique, 1 indeterminate, 2 inconsistent",
                    detected(theta, turning).value, start.value, 0.0)  # fmt: skip
         contact = trajectory.interaction("ground")
         first, push = contact.r[1], mass * (GRAVITY + half * turning**2) * dt
         if start is Sliding.INCONSISTENT and trajectory.scheme == "moreau-jean":
-            yield Fact("impulse of the first step [N s]: it jams, (3/4) m u sin cos (gravity adds m g h)",
+            yield Fact("impulse of the first step, jamming [N s], (3/4) m u sin cos (gravity adds m g h)",
                        first[0], 0.75 * mass * speed * sine * cosine, 4.0 * push)  # fmt: skip
-            yield Fact("velocity of the end after it [m/s], none", contact.u[1, 1], 0.0, 1e-7 * speed)
+            yield Fact("velocity of the end after the first step [m/s], zero", contact.u[1, 1], 0.0,
+                       1e-7 * speed)  # fmt: skip
         if start is Sliding.UNIQUE:
             motion = normal_motion(system, "ground", mu, q0, v0)
             force = max(0.0, -motion.b / motion.A)
-            yield Fact("normal force at the start [N], -b / A (changes within a step)", first[0] / dt, force,
+            yield Fact("initial normal force [N], -b / A (up to its change in a step)", first[0] / dt, force,
                        (0.02 + 100.0 * dt * (speed + abs(turning) + 1.0) / half) * (force + mass * GRAVITY)
             )  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
-        found = kinds(detected)
+        states = kinds(detected)
         t, r = trajectory.t, trajectory.interaction("ground").r
         tilt = np.degrees(trajectory.q[:, 2])
         tips = np.array([rows(q) @ v for q, v in zip(trajectory.q, trajectory.v, strict=True)])
         maps = []
         for kind in Sliding:
-            i, j = np.nonzero(found == kind.value)
+            i, j = np.nonzero(states == kind.value)
             maps.append(Curve(kind.name.lower(), np.degrees(angles[j]), rates[i], "o"))
         sides = []
         if mu > CRITICAL:
@@ -194,7 +201,7 @@ def painleve(
 
     smooth = known(theta, turning) is Sliding.UNIQUE
     return scene("painleve",
-                 "Painlevé's sliding rod: the paradox is detected, and time-stepping jams the rod.", system,
+                 "Painlevé's sliding rod: the paradox is detected; time-stepping jams the rod.", system,
                  until, h, facts, figure, ("moreau-jean", *(["event-driven"] if smooth else [])))  # fmt: skip
 
 
@@ -203,20 +210,20 @@ POLE, SLEEVE = 2.5e-3, 3.1e-3
 SLEEVE_HEIGHT = 5.8e-3
 """Half height h_M of the sleeve [m]."""
 L_SLEEVE, L_BIRD = 0.010, 0.015
-"""Distances l_M, l_G from the sleeve's centre to the spring, and from the spring to the bird [m]."""
+"""Distances l_M from the sleeve's centre to the spring, and l_G from the spring to the bird [m]."""
 BEAK_HEIGHT, BEAK_REACH = 0.02, 0.0201
-"""Place h_S, l_S of the beak [m]."""
+"""Position h_S, l_S of the beak [m]."""
 MASS_SLEEVE, MASS_BIRD = 3e-4, 4.5e-3
-"""m_M, m_S [kg]."""
+"""Masses m_M, m_S [kg]."""
 J_SLEEVE, J_BIRD = 5e-9, 7e-7
-"""J_M, J_S [kg m²]."""
+"""Moments of inertia J_M, J_S [kg m²]."""
 SPRING = 0.0056
-"""c_phi [N m/rad]."""
+"""Stiffness c_phi of the spring [N m/rad]."""
 PERIOD = 0.146
-"""Of the pecking [s], as both schemes find it: 0.1460 by time-stepping at h = 2e-5 s, 0.1459 event-driven.
-The 0.1316 that is quoted for the toy is not what the values above give."""
+"""Period of the pecking [s], computed by both schemes: 0.1460 by time-stepping at h = 2e-5 s, 0.1459
+event-driven. The values above do not give the 0.1316 that is quoted for the toy."""
 START = ([0.0, -0.1036, -0.2788], [-0.3411, 0.0, -7.4583])
-"""(y, phi_M, phi_S) and their velocities at the start of the sample of Siconos [m, rad, s]."""
+"""Initial (y, phi_M, phi_S) and their velocities in the sample of Siconos [m, rad, s]."""
 
 M = np.array(
     [
@@ -236,51 +243,53 @@ CONTACTS = {
     "sleeve low": (SLEEVE - POLE, [0.0, SLEEVE_HEIGHT, 0.0], [1.0, SLEEVE, 0.0]),
     "sleeve high": (SLEEVE - POLE, [0.0, -SLEEVE_HEIGHT, 0.0], [1.0, SLEEVE, 0.0]),
 }  # fmt: skip
-"""Gap at zero angles [m], and the rows of the normal and the tangential velocity (small angles)."""
+"""For each contact the gap at zero angles [m], and the rows of normal and tangential velocity (small
+angles)."""
 
 
 @checked
 def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: float = 0.6) -> Scenario:
-    """Coordinates (y, phi_M, phi_S): height of the sleeve, angles of sleeve and bird.
+    """The woodpecker toy; coordinates (y, phi_M, phi_S): height of the sleeve, angles of sleeve and bird.
 
     mu: friction of all three contacts [-], > 0.
     e_beak: restitution of the beak [-], in [0, 1]; that of the sleeve is 0.
 
-    The beak hits the pole once in a period, and the sleeve jams with its lower and its upper edge: without
-    friction the toy would fall. The motion is periodic but for y, which loses the same height every time.
+    In each period the beak hits the pole once, and the lower and the upper edge of the sleeve jam: without
+    friction the toy would fall. The motion is periodic except for y, which decreases by the same height in
+    each period.
     """
     toy = Lagrangian(
         "toy", M=M, q0=START[0], v0=START[1], F_ext=WEIGHT, F_int=lambda q: K @ q, dF_int_dq=K,
         potential=lambda q: 0.5 * q @ K @ q - WEIGHT @ q,
     )  # fmt: skip
-    ties = []
+    interactions = []
     for name, (gap, normal, tangent) in CONTACTS.items():
         n, e = np.array(normal), e_beak if name == "beak" else 0.0
         relation = Scleronomous(lambda q, n=n, gap=gap: [gap + n @ q], dy_dq=np.array([normal, tangent]))
-        ties.append(Interaction(name, "toy", relation, NewtonImpact(e=e, mu=mu, dimension=2)))
-    ours = mu == 0.3 and e_beak == 0.5
+        interactions.append(Interaction(name, "toy", relation, NewtonImpact(e=e, mu=mu, dimension=2)))
+    default = mu == 0.3 and e_beak == 0.5
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         dt, E = spacing(trajectory), energy(trajectory)
         fastest = float(np.abs(trajectory.v[:, 2]).max()) * BEAK_HEIGHT
-        yield penetration_fact(trajectory, CONTACTS, 2.0 * dt * fastest, "a step of the beak's fastest way")
-        yield Fact("energy not accounted for by the contacts [J] (event-driven, of the order of the records)",
+        yield penetration_fact(trajectory, CONTACTS, 2.0 * dt * fastest, "one step of the beak's motion")
+        yield Fact("error of the energy balance [J] (event-driven: of the order of the records' spacing)",
                    E[-1] - E[0] - trajectory.contact_work[-1], 0.0,
                    (1e-2 if trajectory.scheme == "event-driven" else 1e-3) * np.ptp(E))  # fmt: skip
         pecks = _first_of_each(impacts(trajectory, "beak"), 0.25 * PERIOD)
-        if ours and len(pecks) >= 2:
-            yield Fact("period of the pecking [s], as both schemes find it (to 3e-4, and the step)",
+        if default and len(pecks) >= 2:
+            yield Fact("period of the pecking [s], as both schemes compute it (to 3e-4 and the step)",
                        np.diff(pecks).mean(), PERIOD,
                        3e-4 + (0.0 if trajectory.scheme == "event-driven" else 3.0 * dt))  # fmt: skip
         back = _return(trajectory)
-        if ours and back is not None:
-            for k, what, change in (
+        if default and back is not None:
+            for k, quantity, change in (
                 (0, "velocity of the sleeve [m/s]", 1.0),
                 (2, "angular velocity of the bird [rad/s]", 30.0),
             ):
                 largest = float(np.abs(trajectory.v[:, k]).max())
-                yield Fact(f"{what} when the bird is back at its angle: the start is on a periodic motion"
-                           " (a hundredth of the largest, and ten steps)",
+                yield Fact(f"{quantity} after one period, that of the start (to a hundredth of its maximum"
+                           " and ten steps)",
                            back[k], START[1][k], 0.01 * largest + 10.0 * dt * change)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -293,21 +302,23 @@ def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: 
             Panel("Bird", "angle [rad]", "[rad/s]", [Curve("bird", q[late, 2], v[late, 2])]),
         ])  # fmt: skip
 
-    return scene("woodpecker", "The woodpecker toy pecks its way down a pole.", NonsmoothSystem([toy], ties),
-                 until, h, facts, figure, ("moreau-jean", "event-driven"))  # fmt: skip
+    return scene("woodpecker", "The woodpecker toy pecks its way down a pole.",
+                 NonsmoothSystem([toy], interactions), until, h, facts, figure,
+                 ("moreau-jean", "event-driven"))  # fmt: skip
 
 
 def _first_of_each(times: Array, apart: float) -> Array:
-    """Those of the times that come more than `apart` after the last kept one [s]."""
-    kept: list[float] = []
+    """Return the times that are more than `apart` after the previous returned one [s]."""
+    first: list[float] = []
     for t in times:
-        if not kept or t - kept[-1] > apart:
-            kept.append(float(t))
-    return np.array(kept)
+        if not first or t - first[-1] > apart:
+            first.append(float(t))
+    return np.array(first)
 
 
 def _return(trajectory: Trajectory) -> Array | None:
-    """Velocities when the bird first comes down to its angle at the start [m/s, rad/s], shape (3,)."""
+    """Return the velocities when the bird first swings down to its initial angle [m/s, rad/s], shape (3,);
+    None if it does not."""
     angle, start = trajectory.q[:, 2], START[0][2]
     k = np.flatnonzero((angle[1:-1] > start) & (angle[2:] <= start) & (trajectory.t[1:-1] > 0.5 * PERIOD))
     if not k.size:

@@ -1,5 +1,5 @@
-"""Random sphere packings: many bodies, about three contacts each, made the same way every time; at rest, or
-moving down an inclined chute as a sheared layer on a rough bed or on a plane."""
+"""Reproducible random sphere packings with about three contacts per body: at rest, or moving down an inclined
+chute as a sheared layer on a rough bed or on a plane."""
 
 import math
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from stickslip.scenes.parameters import checked, number, whole
 from stickslip.scenes.rigid import spheres_step
 
 DENSITY_OF_PACKING = 0.58
-"""Share of the volume that drop-and-roll fills (Visscher & Bolsterli 1972, 0.582 for equal spheres) [-]."""
+"""Solid fraction of drop-and-roll packings (Visscher & Bolsterli 1972, 0.582 for equal spheres) [-]."""
 TRIES = 4
-"""Places from which a sphere may be dropped again, should it get stuck in a tie at rounding level."""
+"""Number of positions from which a sphere is dropped if it gets stuck in a tie at rounding level;
+heuristic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +30,15 @@ class Packing:
     width: float
     """Period in x and in y [m]."""
     bodies: IntArray
-    """First (carried) and second (carrying) sphere of each contact, -1 for the floor [-], shape (nc, 2)."""
+    """First (supported) and second (supporting) sphere of each contact, -1 for the floor [-], shape (nc,
+    2)."""
     image: IntArray
-    """Periods to add to the second sphere's x and y to find it at the contact [-], shape (nc, 2)."""
+    """Periods added to x and y of the second sphere at the contact [-], shape (nc, 2)."""
 
     @property
     def branch(self) -> Array:
-        """From the second centre (under the first, on the floor, for -1) to the first [m], shape (nc, 3)."""
+        """Vectors from the second centre to the first [m], shape (nc, 3); for the floor, from the point below
+        the first centre."""
         first, second = self.bodies.T
         foot = self.centre[first] * [1.0, 1.0, 0.0]
         other = np.where((second >= 0)[:, None], self.centre[second], foot)
@@ -44,7 +47,7 @@ class Packing:
 
     @property
     def gap(self) -> Array:
-        """Distance of the surfaces at each contact, zero up to rounding [m], shape (nc,)."""
+        """Gap of each contact, zero up to rounding [m], shape (nc,)."""
         first, second = self.bodies.T
         reach = self.radius[first] + np.where(second >= 0, self.radius[second], 0.0)
         return np.asarray(np.linalg.norm(self.branch, axis=1) - reach)
@@ -56,25 +59,25 @@ def sphere_packing(
     spread: float = 0.2, width: float | None = None, density: float = 2500.0, h: float = 1e-3,
     velocity: float = 0.0,
 ) -> GlobalProblem:  # fmt: skip
-    """A random packing of spheres on a floor, periodic sideways, made by drop-and-roll deposition.
+    """A random packing of spheres on a floor by drop-and-roll deposition, periodic in x and y.
 
-    spheres: how many [-], >= 1.
+    spheres: number of spheres [-], >= 1.
     mu: friction coefficient of all contacts [-], >= 0.
     mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
-    seed: of the random numbers [-], >= 0; same seed, same bytes, and the same packing for any mu,
-        mu_roll, density, h and velocity.
+    seed: of the random numbers [-], >= 0; the same seed gives the same bytes, and the same packing for any
+        mu, mu_roll, density, h and velocity.
     radius: mean radius [m], > 0.
     spread: radii are uniform in radius (1 ± spread) [-], in [0, 0.4].
-    width: period of the packing in x and y [m], > 4 radius (1 + spread), so that no sphere touches
-        another twice; the default makes the packing about as high as wide.
+    width: period of the packing in x and y [m], > 4 radius (1 + spread), so that no pair of spheres has
+        two contacts; the default makes the packing about as high as wide.
     density: of the spheres [kg/m^3], > 0.
     velocity: standard deviation of each component of the initial velocities, and of radius times
-        the angular ones [m/s], >= 0; compare with g h: at several times that many contacts slip.
+        the angular ones [m/s], >= 0; at several times g h many contacts slip.
 
     Every sphere rests on three others, or on the floor (with none, one or two others), hence nearly
-    3 contacts per sphere and a coordination near 6. First is the carried sphere, second the carrying
-    one or the floor. Spheres are sorted along a Z-order curve of cells, contacts by sphere, so that
-    neighbours in space are near in memory.
+    3 contacts per sphere and a coordination number near 6. The first body of a contact is the supported
+    sphere, the second the supporting one or the floor. Spheres are sorted along a Z-order curve of cells,
+    contacts by sphere, so that neighbours in space are near in memory.
     """
     packing = deposit(spheres, seed=seed, radius=radius, spread=spread, width=width)
     R, branch = packing.radius, packing.branch
@@ -88,7 +91,7 @@ def sphere_packing(
 def deposit(
     spheres: int, *, seed: int = 0, radius: float = 0.01, spread: float = 0.2, width: float | None = None
 ) -> Packing:
-    """The spheres of `sphere_packing` and their contacts, with its parameters."""
+    """Return the spheres of `sphere_packing` and their contacts; parameters as there."""
     spheres, seed = whole("spheres", spheres, 1), whole("seed", seed, 0, 2**63)
     radius = number("radius", radius, "m", above=0.0)
     spread = number("spread", spread, "", least=0.0, most=0.4)
@@ -106,7 +109,7 @@ def deposit(
 
 
 def z_order(cell: IntArray) -> IntArray:
-    """Indices that sort cells (n, 3) along a Z-order curve, ties in the order given [-], shape (n,)."""
+    """Return indices that sort cells (n, 3) along a Z-order curve, stable for ties [-], shape (n,)."""
     key = np.zeros(cell.shape[0], np.int64)
     for bit in range(21):
         for axis in range(3):
@@ -115,7 +118,7 @@ def z_order(cell: IntArray) -> IntArray:
 
 
 def _roll_down(R: Array, drops: Array, width: float, solid: float) -> tuple[Array, IntArray, IntArray]:
-    """Centres [m] (n, 3), supports (n, 3) and their images (n, 3, 2), in the order of deposition."""
+    """Return centres [m] (n, 3), supports (n, 3) and their images (n, 3, 2), in the order of deposition."""
     n, cell = R.size, 2.0 * float(R.max())
     across = max(int(width / cell), 1)
     layers = int(1.5 * solid / (DENSITY_OF_PACKING * width**2 * cell)) + 4
@@ -132,7 +135,7 @@ def _roll_down(R: Array, drops: Array, width: float, solid: float) -> tuple[Arra
 def _sorted_packing(
     centre: Array, R: Array, width: float, support: IntArray, image: IntArray, order: IntArray
 ) -> Packing:
-    """The packing with spheres in the given order, contacts by first, then by second sphere."""
+    """Return the packing with spheres in the given order and contacts sorted by first, then second sphere."""
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
     sphere, slot = np.nonzero(support != deposition.NOBODY)
@@ -145,21 +148,22 @@ def _sorted_packing(
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The spheres of a chute that move and what they touch, in the frame of the chute.
+    """The moving spheres of a chute and their contacts, in the frame of the chute.
 
-    That frame is (down the slope, across, off the bed); it repeats down the slope and across.
+    The axes are down the slope, across and normal to the bed; the layer is periodic in the first two.
     """
 
     centre: Array
-    """Centres of the spheres that move [m], shape (moving, 3)."""
+    """Centres of the moving spheres [m], shape (moving, 3)."""
     radius: Array
-    """Their radii [m], shape (moving,)."""
+    """Radii of the moving spheres [m], shape (moving,)."""
     bodies: IntArray
     """First and second sphere of each contact, -1 for the bed [-], shape (nc, 2)."""
     normal: Array
     """Unit normals, from second to first [-], shape (nc, 3)."""
     arm: Array
-    """From the centres of first and second to the contact [m], shape (nc, 2)."""
+    """Signed distances along the normal from the centres of both spheres to the contact [m], shape (nc,
+    2)."""
 
 
 @checked
@@ -168,27 +172,27 @@ def chute(
     bed: str = "rough", speed: float = 0.05, velocity: float = 0.0, radius: float = 0.01, spread: float = 0.2,
     width: float | None = None, density: float = 2500.0, h: float = 1e-3,
 ) -> GlobalProblem:  # fmt: skip
-    """A layer of spheres in a chute that falls towards +x, shearing down the slope; no side walls.
+    """A sheared layer of spheres that moves down a chute towards +x; there are no side walls.
 
-    spheres: how many are poured into the chute, those of the bed included [-], >= 1.
+    spheres: number of spheres in the chute, including the bed [-], >= 1.
     angle: of the chute to the horizontal [deg], in [0, 90).
     mu: friction coefficient of all contacts [-], >= 0.
     mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
-    seed: of the random numbers [-], >= 0; same seed, same bytes.
-    bed: "rough" glues to the floor every sphere that lies on it, and what carries these; "smooth"
-        leaves a plane.
-    speed: of the highest centre down the slope [m/s]; it falls linearly to zero on the floor, and the
-        spheres turn with the flow, at half its shear rate.
-    velocity: standard deviation of what each component of the velocities has besides, and of radius
+    seed: of the random numbers [-], >= 0; the same seed gives the same bytes.
+    bed: "rough" fixes every sphere that touches the floor, and the spheres that support these; "smooth" is
+        a plane.
+    speed: of the highest centre down the slope [m/s]; velocities decrease linearly to zero on the floor, and
+        the spheres rotate with the flow, at half its shear rate.
+    velocity: standard deviation of a random part of each component of the velocities, and of radius
         times the angular ones [m/s], >= 0.
     radius: mean radius [m], > 0.
     spread: radii are uniform in radius (1 ± spread) [-], in [0, 0.4].
     width: period down the slope and across [m], > 4 radius (1 + spread), as in `packing`.
     density: of the spheres [kg/m^3], > 0.
 
-    The spheres are poured into the level chute by the deposition of `packing`, periodic down the slope
-    and across, and the chute is then tilted: contacts have no gap, nothing overlaps. First is the
-    carried sphere, second the carrying one or the bed; what is glued has no contact with what is glued.
+    The spheres are deposited in the level chute as in `packing`, periodic down the slope and across, and
+    the chute is then tilted: gaps are zero. The first body of a contact is the supported sphere, the second
+    the supporting one or the bed; fixed spheres have no contacts with each other.
     """
     if bed not in ("rough", "smooth"):
         raise ValueError(f"bed is {bed!r}; it must be 'rough' or 'smooth'")
@@ -197,7 +201,7 @@ def chute(
     R, count = layer.radius, layer.radius.size
     if not count:
         raise ValueError(
-            f"spheres is {spheres}; it must be larger, as all of them lie on the floor and are glued to it"
+            f"spheres is {spheres}; it must be larger, as all of them lie on the floor and are fixed to it"
             " (or give bed='smooth')"
         )
     axes = slope_axes(angle)
@@ -212,24 +216,25 @@ def chute(
 
 
 def slope_axes(angle: float) -> Array:
-    """Rows: down the slope, across and off it, in the world frame, for an angle [deg]; shape (3, 3)."""
+    """Return the axes down the slope, across and normal to it as rows in the world frame, for an angle [deg];
+    shape (3, 3)."""
     sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
     return np.array([[cosine, 0.0, -sine], [0.0, 1.0, 0.0], [sine, 0.0, cosine]])
 
 
 def moving_layer(packing: Packing, rough: bool) -> Layer:
-    """The spheres of a packing that move: all of them, or with a rough bed those that are not glued."""
+    """Return the moving spheres of a packing: all, or with a rough bed all that are not fixed."""
     first, second = packing.bodies.T
-    glued = np.zeros(packing.radius.size + 1, bool)  # the last stands for the floor
+    fixed = np.zeros(packing.radius.size + 1, bool)  # the last entry is that of the floor
     if rough:
-        glued[first[second < 0]] = True
-        while (inside := second[glued[first] & (second >= 0) & ~glued[second]]).size:
-            glued[inside] = True
-    glued = glued[:-1]
-    rank = np.append(np.where(glued, -1, np.cumsum(~glued) - 1), -1)
+        fixed[first[second < 0]] = True
+        while (inside := second[fixed[first] & (second >= 0) & ~fixed[second]]).size:
+            fixed[inside] = True
+    fixed = fixed[:-1]
+    rank = np.append(np.where(fixed, -1, np.cumsum(~fixed) - 1), -1)
     bodies = np.stack([rank[first], rank[second]], axis=1)
     branch = packing.branch
     normal = branch / np.linalg.norm(branch, axis=1, keepdims=True)
     arm = np.stack([-packing.radius[first], np.where(second < 0, 0.0, packing.radius[second])], axis=1)
-    kept = bodies[:, 0] >= 0
-    return Layer(packing.centre[~glued], packing.radius[~glued], bodies[kept], normal[kept], arm[kept])
+    moving = bodies[:, 0] >= 0
+    return Layer(packing.centre[~fixed], packing.radius[~fixed], bodies[moving], normal[moving], arm[moving])

@@ -2,8 +2,7 @@
 
 The docstring of a scene has a table of its parameters, one line `name: meaning [unit], bounds.` each, which
 `checked` enforces; parameters in `COMMON` need no line. Bounds are numbers: `> 0`, `<= 60`, `in [0, 1)`.
-Bounds
-that depend on other parameters are checked by the scene.
+Bounds that depend on other parameters are checked by the scene.
 """
 
 import math
@@ -30,8 +29,8 @@ COMMON = {
     "mu_spin": "torsional friction about the normals [m], >= 0.",
     "mu": "friction [-], >= 0.",
     "e": "restitution [-], in [0, 1].",
-    "bodies": "how many [-], >= 1.",
-    "push": "speed to the side, along x, at the top at the start; it grows with the height [m/s].",
+    "bodies": "number of bodies [-], >= 1.",
+    "push": "initial velocity along x of the top; it decreases linearly to 0 at the bottom [m/s].",
 }
 """Default meanings of parameters that most scenes have."""
 
@@ -127,12 +126,12 @@ def whole(name: str, value: int, least: int, most: int = MOST) -> int:
 
 
 def lengths(name: str, value: Sequence[float], parts: Sequence[str]) -> tuple[float, ...]:
-    """`value` as positive lengths [m], one for each of `parts`."""
+    """Return `value` as positive lengths [m], one for each of `parts`."""
     if isinstance(value, str | Real) or len(value) != len(parts):
         raise ValueError(f"{name} is {value!r}; it must be {len(parts)} lengths: {', '.join(parts)} [m]")
     return tuple(number(f"{name} ({part})", x, "m", above=0.0) for part, x in zip(parts, value, strict=True))
 
 
 def defaults(scene: Callable[..., Any]) -> dict[str, Any]:
-    """Parameters of a scene and their defaults."""
+    """Return the parameters of a scene with their defaults."""
     return {name: one.default for name, one in signature(scene).parameters.items()}

@@ -1,8 +1,8 @@
-"""Relays: convergence in finite time, a spiral that ends in a point, and sliding without chattering.
+"""Relays: convergence in finite time, a spiral that ends in a point, and sliding mode without chattering.
 
-The law is lam = -level where y > 0, level where y < 0, and anything between where y = 0. Taken at the end of
-the step (implicit Euler), lam finds the value that keeps y = 0; taken at its beginning (explicit Euler), it
-jumps from side to side for ever (Acary & Brogliato 2010, Systems & Control Letters 59, 284-293).
+The law is lam = -level for y > 0, lam = level for y < 0, and lam in [-level, level] for y = 0. At the end of
+the step (implicit Euler) lam takes the value that keeps y = 0; at its beginning (explicit Euler) y changes
+sign for ever (Acary & Brogliato 2010, Systems & Control Letters 59, 284-293).
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Relay
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import none
+from stickslip.scenes.measures import zero
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import SWITCHED, Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -22,16 +22,17 @@ from stickslip.systems.first_order_relations import FirstOrderLinearRelation
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 IMPLICIT = {"theta": 1.0, "gamma": 1.0, "relation": "end"}
+"""Options of implicit Euler."""
 
 
 @checked
 def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: float = 4.0) -> Scenario:
-    """ẋ = drift - sgn(x): the origin is reached in finite time, and kept.
+    """ẋ = drift - sgn(x): the state reaches the origin in finite time and stays there.
 
-    x0: where it starts [-], > 0.
-    drift: constant push away from the origin [1/s], >= 0, < 1.
+    x0: initial state [-], > 0.
+    drift: constant rate away from the origin [1/s], >= 0, < 1.
 
-    x = x0 - (1 - drift) t until T = x0 / (1 - drift), and 0 after it, where lam = -drift.
+    x = x0 - (1 - drift) t until T = x0 / (1 - drift); then x = 0 and lam = -drift.
     """
     plant = FirstOrderLinear("plant", A=0.0, b=drift, x0=x0)
     switch = Interaction("relay", "plant", FirstOrderLinearRelation(C=[[1.0]], B=[[1.0]]), Relay(1.0))
@@ -45,12 +46,12 @@ def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: floa
         after = t > reached + 1.5 * h
         lam = trajectory.interaction("relay").r[after, 0]
         at_rest = np.flatnonzero(np.abs(x) <= 1e-12)
-        yield none("largest error of x, closed form", x - exact(t), h)
+        yield zero("largest error of x, closed form", x - exact(t), h)
         if after.any():
-            yield Fact("x0 / (1 - drift), when it arrives [s]",
+            yield Fact("time at the origin [s], x0 / (1 - drift)",
                        float(t[at_rest[0]]) if at_rest.size else math.nan, reached, h)  # fmt: skip
-            yield none("largest |x| after it", x[after], 1e-12)
-            yield Fact("lam after it, -drift", lam[np.argmax(np.abs(lam + drift))], -drift, 1e-9)
+            yield zero("largest |x| after that time", x[after], 1e-12)
+            yield Fact("lam after that time, -drift", lam[np.argmax(np.abs(lam + drift))], -drift, 1e-9)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x[:, 0]
@@ -76,12 +77,12 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
     x1: first coordinate at the start [-].
     x2: second coordinate at the start [-].
 
-    |x₁| + |x₂| falls at the rate 2, so the origin is reached at T = (|x₁| + |x₂|) / 2, after infinitely many
-    switches; every quarter turn is a third of the one before.
+    |x₁| + |x₂| decreases at the rate 2, so the state reaches the origin at T = (|x₁| + |x₂|) / 2, after
+    infinitely many switches; every quarter turn takes a third of the time of the previous one.
     """
     arrival = 0.5 * (abs(x1) + abs(x2))
     if arrival == 0.0:
-        raise ValueError("x1 and x2 are both 0: it is there already")
+        raise ValueError("x1 and x2 are both 0: the state is at the origin already")
     plant = FirstOrderLinear("plant", A=np.zeros((2, 2)), x0=[x1, x2])
     relation = FirstOrderLinearRelation(C=np.eye(2), B=[[1.0, -2.0], [2.0, 1.0]])
     switch = Interaction("relays", "plant", relation, Relay(1.0, components=2))
@@ -89,15 +90,15 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, x = trajectory.t, trajectory.system("plant").x
         size = np.abs(x).sum(axis=1)
-        there = np.flatnonzero(np.abs(x).max(axis=1) <= 1e-12)
-        # a corner costs up to two steps, and about log3(arrival / h) quarter turns are longer than a step
-        lost = 2.0 * h * (2.0 + max(0.0, math.log(arrival / h, 3.0)))
-        after = t > arrival + lost
-        yield none("largest error of |x₁| + |x₂|, which falls at the rate 2",
-                   size - np.maximum(2.0 * (arrival - t), 0.0), lost)  # fmt: skip
-        yield Fact("arrival [s], (|x₁| + |x₂|) / 2", float(t[there[0]]) if there.size else math.nan, arrival,
-                   lost)  # fmt: skip
-        yield none("largest |x| after it", x[after], 1e-12)
+        at_origin = np.flatnonzero(np.abs(x).max(axis=1) <= 1e-12)
+        # A corner delays by up to two steps; about log3(arrival / h) quarter turns are longer than a step.
+        delay = 2.0 * h * (2.0 + max(0.0, math.log(arrival / h, 3.0)))
+        after = t > arrival + delay
+        yield zero("largest error of |x₁| + |x₂|, which decreases at the rate 2",
+                   size - np.maximum(2.0 * (arrival - t), 0.0), delay)  # fmt: skip
+        yield Fact("time at the origin [s], (|x₁| + |x₂|) / 2",
+                   float(t[at_origin[0]]) if at_origin.size else math.nan, arrival, delay)  # fmt: skip
+        yield zero("largest |x| after that time", x[after], 1e-12)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x
@@ -109,7 +110,7 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
             over_time("Relays", "lam", t[1:], {"first": lam[1:, 0], "second": lam[1:, 1]}, steps=True),
         ])  # fmt: skip
 
-    return scene("filippov", "Two relays turn a plane into a spiral that reaches the origin in finite time.",
+    return scene("filippov", "Two relays in a plane: a spiral that reaches the origin in finite time.",
                  NonsmoothSystem([plant], [switch]), 1.5 * arrival, h, facts, figure, SWITCHED,
                  IMPLICIT)  # fmt: skip
 
@@ -122,10 +123,10 @@ def sliding_mode(
 
     slope: c of the surface y = c x + ẋ = 0 [1/s], > 0.
     level: largest |u| [m/s²], > 0, > |push|.
-    push: size of the disturbance [m/s²].
+    push: amplitude of the disturbance [m/s²].
 
-    On the surface x falls as exp(-c t) whatever the disturbance is, and u finds the value -c ẋ - push sin 3t
-    that keeps it there. Explicit Euler, for comparison, jumps across the surface by up to h (level + push).
+    On the surface x decays as exp(-c t) for any disturbance, and u takes the value -c ẋ - push sin 3t that
+    keeps y = 0. Explicit Euler, for comparison, crosses the surface by up to h (level + push).
     """
     push = number("push", push, "m/s²", above=-level, below=level)
     x0 = np.array([1.0, 0.0])
@@ -136,7 +137,7 @@ def sliding_mode(
     system = NonsmoothSystem([plant], [Interaction("switch", "plant", relation, Relay(level))])
 
     def explicit(t: Array) -> Array:
-        """y by explicit Euler with the sign at the beginning of the step, shape (n,)."""
+        """Return y by explicit Euler, with the sign at the beginning of the step, shape (n,)."""
         x, y = x0.copy(), []
         for k, now in enumerate(t):
             y.append(slope * x[0] + x[1])
@@ -146,7 +147,7 @@ def sliding_mode(
         return np.array(y)
 
     def surface(trajectory: Trajectory) -> tuple[int, Array]:
-        """The record at which the surface is reached, and y."""
+        """Return the first record on the surface, and y."""
         y = trajectory.system("plant").x @ [slope, 1.0]
         return int(np.argmax(np.abs(y) <= 1e-12)), y
 
@@ -155,24 +156,24 @@ def sliding_mode(
         k, y = surface(trajectory)
         lam = trajectory.interaction("switch").r[k + 1 :, 0]
         other = explicit(t)[k + 5 :]
-        # u = -c ẋ - push sin 3t is smooth: it changes sign only with the disturbance, twice a period
+        # u = -c ẋ - push sin 3t is smooth: it changes sign only with the disturbance, twice a period.
         natural = math.ceil((t[-1] - t[k]) * 3.0 / math.pi) + 1
         middle = h * level
-        kept = -slope * x[k + 1 :, 1] - push * np.sin(3.0 * t[k + 1 :])
-        yield none("largest |y| once the surface is reached", y[k:], 1e-12)
-        yield Fact("changes of sign of u after it, at most the disturbance's", _changes(lam), 0.0, natural)
-        yield none("largest error of x on the surface, against exp(-c t) [m]",
+        expected = -slope * x[k + 1 :, 1] - push * np.sin(3.0 * t[k + 1 :])
+        yield zero("largest |y| after the surface is reached", y[k:], 1e-12)
+        yield Fact("changes of sign of u after that, at most the disturbance's", _changes(lam), 0.0, natural)
+        yield zero("largest error of x on the surface, against exp(-c t) [m]",
                    x[k:, 0] - x[k, 0] * np.exp(-slope * (t[k:] - t[k])),
                    0.25 * slope * h * abs(x[k, 0]))  # fmt: skip
-        yield none("largest error of u, against -c ẋ - push sin 3t [m/s²]", lam - kept, 1e-9 * level)
-        yield Fact("explicit Euler: largest |y| where the run keeps 1e-12 [m/s]", np.abs(other).max(), middle,
-                   0.6 * middle)  # fmt: skip
+        yield zero("largest error of u, against -c ẋ - push sin 3t [m/s²]", lam - expected, 1e-9 * level)
+        yield Fact("explicit Euler, for comparison: largest |y| on the surface [m/s], h level",
+                   np.abs(other).max(), middle, 0.6 * middle)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x
         _, y = surface(trajectory)
         other = explicit(t)
-        return Figure("Sliding mode: the implicit scheme finds the control, the explicit one chatters", [
+        return Figure("Sliding mode: smooth control by the implicit scheme, chattering by the explicit one", [
             Panel("Plane", "x [m]", "ẋ [m/s]", [Curve("run", x[:, 0], x[:, 1])]),
             over_time("Surface", "y [m/s]", t, {"run": y, "explicit Euler": (other, ":")}),
             Panel("Control", "t [s]", "u [m/s²]",
@@ -188,6 +189,6 @@ def sliding_mode(
 
 
 def _changes(lam: Array) -> int:
-    """How often lam changes its sign."""
+    """Return the number of changes of sign of lam."""
     signs = np.sign(lam[np.abs(lam) > 1e-9])
     return int((signs[1:] != signs[:-1]).sum())

@@ -1,10 +1,10 @@
-"""From touching rigid bodies to a contact problem, one time step under gravity: a box on an inclined plane,
-whose four corner contacts are known in closed form, and a dry masonry wall in running bond.
+"""Contact problems of one time step of rigid bodies in contact under gravity: a box on an inclined plane,
+whose contact forces are known in closed form, and a dry masonry wall in running bond.
 
 The velocity of a body is (linear velocity of its centre, angular velocity), both in the world
 frame, z up. A contact at point p has the frame (n, t1, t2), n from the second body to the first,
 and the row of H' for direction e is (e, (p - c) × e) for the first body and minus that for the
-second, c being their centres.
+second, where c is the centre of the body.
 """
 
 import math
@@ -25,13 +25,13 @@ def one_step(
     *, mass: Array, inertia: Array, velocity: Array, bodies: IntArray, arms: Array, frames: Array,
     mu: float, mu_roll: float | None, h: float,
 ) -> GlobalProblem:  # fmt: skip
-    """The contact problem of one step of length `h` [s] under gravity.
+    """Return the contact problem of one step of length `h` [s] under gravity.
 
-    `mass` [kg] (bodies,); `inertia` [kg m^2] (bodies, 3, 3), world frame; `velocity` at the start
-    [m/s, rad/s] (bodies, 6); `bodies` [-] (nc, 2), -1 for what is fixed; `arms` p - c of the two
+    `mass` [kg] (bodies,); `inertia` [kg m^2] (bodies, 3, 3), world frame; initial `velocity`
+    [m/s, rad/s] (bodies, 6); `bodies` [-] (nc, 2), -1 for fixed bodies; `arms` p - c of the two
     sides [m] (nc, 2, 3); `frames` [-] (nc, 3, 3), rows n, t1, t2. With `mu_roll` [m] contacts have
     5 components, the last two about t1 and t2. f = M v + h F: the gyroscopic term ω × I ω is zero
-    for bodies at rest and for spheres, and scenes hold no others.
+    for bodies at rest and for spheres, which are the only bodies of these scenes.
     """
     count, nc = mass.shape[0], bodies.shape[0]
     M = np.zeros((count, 6, 6))
@@ -53,8 +53,8 @@ def spheres_step(
     radius: Array, density: float, velocity: Array, bodies: IntArray, arms: Array, normals: Array, *,
     mu: float, mu_roll: float | None, h: float,
 ) -> GlobalProblem:  # fmt: skip
-    """`one_step` of solid spheres: `radius` [m] (bodies,), `density` [kg/m^3], `arms` of the two sides along
-    the unit `normals` (nc, 3) [m] (nc, 2)."""
+    """Return `one_step` for solid spheres: `radius` [m] (bodies,), `density` [kg/m^3], `arms` of the two
+    sides along the unit `normals` (nc, 3) [m] (nc, 2)."""
     mass = density * 4.0 / 3.0 * np.pi * radius**3
     return one_step(
         mass=mass, inertia=(0.4 * mass * radius**2)[:, None, None] * np.eye(3), velocity=velocity,
@@ -64,7 +64,7 @@ def spheres_step(
 
 
 def sliding_rows(arms: Array, frames: Array) -> Array:
-    """Rows of H' for n, t1, t2 [-, m], shape (nc, 3, 2, 6), from arms (nc, 2, 3), frames (nc, 3, 3)."""
+    """Return the rows of H' for n, t1, t2 [-, m], shape (nc, 3, 2, 6), from arms and frames."""
     rows = np.empty((arms.shape[0], 3, 2, 6))
     rows[..., :3] = frames[:, :, None, :]
     rows[..., 3:] = np.cross(arms[:, None, :, :], frames[:, :, None, :])
@@ -73,7 +73,7 @@ def sliding_rows(arms: Array, frames: Array) -> Array:
 
 
 def rolling_rows(frames: Array) -> Array:
-    """Rows of H' for ω_first - ω_second about t1 and t2 [-], shape (nc, 2, 2, 6)."""
+    """Return the rows of H' for ω_first - ω_second about t1 and t2 [-], shape (nc, 2, 2, 6)."""
     rows = np.zeros((frames.shape[0], 2, 2, 6))
     rows[:, :, 0, 3:] = frames[:, 1:]
     rows[:, :, 1, 3:] = -frames[:, 1:]
@@ -81,14 +81,15 @@ def rolling_rows(frames: Array) -> Array:
 
 
 def box_inertia(mass: Array, size: Array) -> Array:
-    """Inertia of homogeneous boxes in their own axes [kg m^2], shape (n, 3, 3); `size` [m] (n, 3)."""
+    """Return the inertia of homogeneous boxes in their own axes [kg m^2], shape (n, 3, 3); `size` [m] (n,
+    3)."""
     squares = size**2
     moments = mass[:, None] / 12.0 * (squares.sum(axis=1, keepdims=True) - squares)
     return np.asarray(moments[:, :, None] * np.eye(3))
 
 
 def frames_from_normals(normals: Array) -> Array:
-    """Right-handed frames (n, t1, t2) [-], shape (nc, 3, 3), from unit normals (nc, 3).
+    """Return right-handed frames (n, t1, t2) [-], shape (nc, 3, 3), from unit normals (nc, 3).
 
     Duff et al. 2017, Building an Orthonormal Basis, Revisited, J. Comput. Graph. Tech. 6(1), 1-8.
     """
@@ -110,7 +111,7 @@ def incline(
     h: float = 1e-3,
     size: tuple[float, float, float] = (0.2, 0.1, 0.1),
 ) -> GlobalProblem:
-    """A box at rest on a fixed plane that falls towards +x; t1 points down the slope, t2 is y.
+    """A box at rest on a fixed plane that slopes down towards +x; t1 points down the slope, t2 along y.
 
     angle: of the plane to the horizontal [deg], in [0, 90).
     mu: friction coefficient [-], >= 0.
@@ -119,16 +120,16 @@ def incline(
 
     The box is body 0, the plane is fixed. With N = m g h cos and T = m g h sin, the exact law gives
     sum r_N = N, and sum r_T1 = -min(T, mu N), sum r_T2 = 0: it sticks if tan(angle) <= mu and otherwise
-    slides at v = g h (sin - mu cos) with u_N = 0. The four impulses are not unique, their sums are.
+    slides at v = g h (sin - mu cos) with u_N = 0. The sums of the impulses are unique, the impulses are not.
 
-    The friction min(tan, mu) N acts half a height under the centre, so the normal resultant stands
-    min(tan, mu) height / 2 down the slope of it: the box tips unless min(tan, mu) height <= length, and
-    such a box is refused.
+    The friction min(tan, mu) N acts half a height below the centre, so the normal resultant is
+    min(tan, mu) height / 2 down the slope from it: the box tips unless min(tan, mu) height <= length. A box
+    that tips is refused.
     """
     length, width, height = lengths("size", size, ("length", "width", "height"))
     sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
     grip = min(sine / cosine, mu)
-    if grip * height > (1.0 + 1e-12) * length:  # the verge itself is fine, whatever rounding says
+    if grip * height > (1.0 + 1e-12) * length:  # equality is allowed up to rounding
         raise ValueError(
             f"size is {size!r}: the box tips, as min(tan(angle), mu) height = {grip * height:.6g} m is more"
             f" than its length {length:g} m; give it a length >= {grip * height:.6g} m or a smaller height"
@@ -154,7 +155,7 @@ SIDEWAYS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 
 @dataclass(frozen=True, eq=False)
 class RunningBond:
-    """The blocks of a wall, course by course from the ground, left to right; x along it, z up."""
+    """The blocks of a wall, course by course from the ground and left to right; x along the wall, z up."""
 
     centre: Array
     """Centres of the blocks [m], shape (blocks, 3)."""
@@ -171,7 +172,7 @@ def wall(
 ) -> GlobalProblem:  # fmt: skip
     """A wall of `rows` courses of `columns` blocks; odd courses begin and end with half blocks.
 
-    rows, columns: courses, and blocks in an even course [-], >= 1.
+    rows, columns: number of courses, and of blocks in an even course [-], >= 1.
     mu: friction coefficient of all joints [-], >= 0.
     mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
     block: length, thickness and height of a whole block [m], > 0.
@@ -180,10 +181,10 @@ def wall(
 
     Contacts: the four corners of every rectangle in which a block lies on the ground or on a block
     below, 4 columns + 8 columns (rows - 1) in all (352 with the defaults), sorted by the upper block.
-    The head joints, four corners each, are off unless asked for: the wall does not need them to stand,
-    and in dry masonry they are open; on, they follow the bed joints (180 more) and make the impulses
-    still less unique. Rest (v = 0) is the only velocity that solves the problem, whatever mu:
-    the weight alone can be carried by normal impulses, and r·u <= 0 leaves no energy for motion.
+    The head joints, four corners each, are off by default: the wall stands without them, and in dry
+    masonry they are open. If on, they follow the bed joints (180 more) and add redundancy to the impulses.
+    Rest (v = 0) is the only velocity that solves the problem, for any mu: normal impulses can carry the
+    weight alone, and r·u <= 0 leaves no energy for motion.
     """
     length, thickness, height = lengths("block", block, ("length", "thickness", "height"))
     if not isinstance(head_joints, bool | np.bool_):
@@ -192,11 +193,11 @@ def wall(
     pairs, corners = bed_joints(bond)
     frames = [UPWARDS] * len(pairs)
     if head_joints:
-        more, corners_of_more = head_joints_of(bond)
-        pairs, corners = pairs + more, corners + corners_of_more
-        frames = frames + [SIDEWAYS] * len(more)
+        head_pairs, head_corners = head_joints_of(bond)
+        pairs, corners = pairs + head_pairs, corners + head_corners
+        frames = frames + [SIDEWAYS] * len(head_pairs)
     bodies, points = np.array(pairs), np.array(corners)
-    arms = points[:, None, :] - bond.centre[bodies]  # the arm of the ground, body -1, is not read
+    arms = points[:, None, :] - bond.centre[bodies]  # the arm of the ground, body -1, is not used
     mass = density * bond.size.prod(axis=1)
     return one_step(
         mass=mass, inertia=box_inertia(mass, bond.size), velocity=np.zeros((mass.size, 6)), bodies=bodies,
@@ -205,10 +206,10 @@ def wall(
 
 
 def running_bond(rows: int, columns: int, length: float, thickness: float, height: float) -> RunningBond:
-    """The blocks of `rows` courses in running bond, whole blocks of the given size [m]."""
+    """Return the blocks of `rows` courses in running bond, for the size of a whole block [m]."""
     centre, size, course = [], [], []
     for row in range(rows):
-        # ends of the blocks in half lengths: whole numbers, so that courses meet exactly
+        # Ends of the blocks in half lengths: integers, so that courses meet exactly.
         ends = range(0, 2 * columns + 1, 2) if row % 2 == 0 else [0, *range(1, 2 * columns, 2), 2 * columns]
         for a, b in pairwise(ends):
             centre.append([0.25 * (a + b) * length, 0.0, (row + 0.5) * height])
@@ -218,7 +219,7 @@ def running_bond(rows: int, columns: int, length: float, thickness: float, heigh
 
 
 def bed_joints(bond: RunningBond) -> tuple[list[tuple[int, int]], list[Array]]:
-    """Contacts (upper, lower block or -1) and their points: corners of every overlap from above."""
+    """Return contacts (upper, lower block or -1) and their points, the corners of every bed joint."""
     pairs, points = [], []
     low, high = bond.centre - 0.5 * bond.size, bond.centre + 0.5 * bond.size
     for i in range(bond.course.size):
@@ -236,7 +237,7 @@ def bed_joints(bond: RunningBond) -> tuple[list[tuple[int, int]], list[Array]]:
 
 
 def head_joints_of(bond: RunningBond) -> tuple[list[tuple[int, int]], list[Array]]:
-    """Contacts (right, left block) and their points: corners of the faces between neighbours."""
+    """Return contacts (right, left block) and their points, the corners of the faces between neighbours."""
     pairs, points = [], []
     low, high = bond.centre - 0.5 * bond.size, bond.centre + 0.5 * bond.size
     for i in range(1, bond.course.size):

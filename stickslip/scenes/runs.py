@@ -1,4 +1,4 @@
-"""The old place of scenes that run, which `stickslip.scenes` has now; gone in the next version."""
+"""Deprecated alias of `stickslip.scenes`; it will be removed in the next version."""
 
 from stickslip.renames import warn
 from stickslip.scenes import function as function

@@ -60,8 +60,7 @@ class Scenario:
     """Options of the default scheme."""
     facts: Callable[[Any], Sequence[Fact]]
     """Function of a Trajectory that returns the facts of the run; facts that hold for one scheme only depend
-    on
-    `trajectory.scheme`."""
+    on `trajectory.scheme`."""
     figure: Callable[[Any], Figure]
     """Function of a Trajectory that returns a figure."""
     schemes: tuple[str, ...] = ()

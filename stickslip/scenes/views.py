@@ -1,5 +1,4 @@
-"""Bodies of all shapes seen along an axis, their outlines at chosen instants as curves of a panel; and panels
-of what they do, at rest and in motion."""
+"""Panels of figures of worlds: outlines of bodies seen along an axis, displacements, energies and forces."""
 
 from collections.abc import Sequence
 
@@ -17,16 +16,17 @@ from stickslip.state import Array, BoolArray
 
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 25)
 RING = np.stack([np.cos(ANGLES), np.sin(ANGLES), 0.0 * ANGLES], axis=1)
-"""A circle about z, closed [-], shape (25, 3)."""
+"""Points of a closed unit circle about z [-], shape (25, 3)."""
 BALL = np.concatenate([[np.sin(a), np.sin(a), 1.0] * RING + [0.0, 0.0, np.cos(a)] for a in ANGLES[:13]])
 """Points of a unit sphere [-], shape (m, 3)."""
 MANY = 50
-"""More bodies than this hide each other."""
+"""Number of bodies above which `view_panels` draws only a quarter of them; heuristic."""
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+"""Corners of a unit cube [-], shape (8, 3)."""
 
 
 def surface(shape: ShapeRecord) -> Array:
-    """Points of the surface whose hull looks like the shape, in its own frame [m], shape (m, 3)."""
+    """Return surface points whose convex hull approximates the shape, in its frame [m], shape (m, 3)."""
     lengths = np.array(shape.numbers)
     if shape.kind == "cuboid":
         return np.asarray(CORNERS * lengths)
@@ -42,8 +42,11 @@ def surface(shape: ShapeRecord) -> Array:
 def outlines(
     trajectory: Trajectory, k: int, axes: tuple[int, int] = (0, 2), which: BoolArray | None = None
 ) -> tuple[Array, Array]:
-    """Outlines of the bodies of `which` (all but planes and height fields, unless given) at record k in the
-    plane of two axes [m], shape (points,) each; NaN between one and the next."""
+    """Return the outlines of bodies at record k in the plane of two axes [m], shape (points,) each.
+
+    `which` selects the bodies (default: all). Planes and height fields have no outline. NaN separates
+    outlines.
+    """
     model, row = trajectory.model, trajectory.q[k].reshape(-1, 7)
     lines, across = [np.zeros((0, 2))], list(axes)
     for shape, body, place, turn in zip(
@@ -71,39 +74,44 @@ def outlines(
 def side_view(
     trajectory: Trajectory, times: Sequence[float] | Array, axes: tuple[int, int] = (0, 2)
 ) -> list[Curve]:
-    """Outlines at the records nearest to the times [s]; the last is drawn in full, the others dashed."""
-    kept = sorted({int(np.argmin(np.abs(trajectory.t - t))) for t in times})
+    """Return the outlines at the records nearest to the times [s]: the last solid, the others dashed."""
+    records = sorted({int(np.argmin(np.abs(trajectory.t - t))) for t in times})
     return [
-        Curve(f"{trajectory.t[k]:.3g} s", *outlines(trajectory, k, axes), "-" if k == kept[-1] else "--")
-        for k in kept
+        Curve(f"{trajectory.t[k]:.3g} s", *outlines(trajectory, k, axes), "-" if k == records[-1] else "--")
+        for k in records
     ]
 
 
-def still_panels(trajectory: Trajectory, one: str, many: str, first: int = 1) -> list[Panel]:
-    """How far the farthest body is from its start, and how fast the fastest is, from record `first` on."""
+def still_panels(trajectory: Trajectory, singular: str, plural: str, first: int = 1) -> list[Panel]:
+    """Return panels of the largest displacement and the largest speed of a body, from record `first` on.
+
+    `singular` and `plural` are names of the bodies, such as "box" and "boxes".
+    """
     t = trajectory.t[first:]
     return [
-        over_time("Way from the start", f"farthest {one} [m]", t, {many: drift(trajectory)[first:]}),
-        over_time("Speed", f"fastest {one} [m/s]", t, {many: speed(trajectory)[first:]}),
+        over_time("Displacement", f"largest of a {singular} [m]", t, {plural: drift(trajectory)[first:]}),
+        over_time("Speed", f"fastest {singular} [m/s]", t, {plural: speed(trajectory)[first:]}),
     ]
 
 
 def view_panels(
     trajectory: Trajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
 ) -> list[Panel]:
-    """A panel for each of the times [s] with the outlines of the bodies at the nearest record; of many only
-    those in the middle, a quarter of them."""
+    """Return a panel for each time [s] with the outlines of the bodies at the nearest record.
+
+    Of more than `MANY` dynamic bodies only the quarter nearest to the median depth is drawn.
+    """
     names, depth = "xyz", 3 - sum(axes)
     still = trajectory.model.kind != BodyKind.DYNAMIC
     many = int((~still).sum()) > MANY
     panels = []
     for t in times:
         k = int(np.argmin(np.abs(trajectory.t - t)))
-        seen, place = ~still, trajectory.q[k].reshape(-1, 7)[:, depth]
+        visible, position = ~still, trajectory.q[k].reshape(-1, 7)[:, depth]
         if many:
-            away = np.abs(place - np.median(place[seen]))
-            seen = seen & (away <= np.quantile(away[seen], 0.25))
-        curves = [Curve("bodies", *outlines(trajectory, k, axes, seen))]
+            distance = np.abs(position - np.median(position[visible]))
+            visible = visible & (distance <= np.quantile(distance[visible], 0.25))
+        curves = [Curve("bodies", *outlines(trajectory, k, axes, visible))]
         x, y = outlines(trajectory, k, axes, still)
         if x.size:
             curves.append(Curve("supports", x, y))
@@ -117,11 +125,11 @@ def view_panels(
 
 
 def energy_panel(trajectory: Trajectory) -> Panel:
-    """Where energy is, and where it went."""
+    """Return a panel of kinetic, potential and dissipated energy, and of the work of external forces."""
     t = trajectory.t
     curves = [
         Curve("kinetic", t, trajectory.kinetic),
-        Curve("potential, from the start", t, trajectory.potential - trajectory.potential[0]),
+        Curve("potential minus its start", t, trajectory.potential - trajectory.potential[0]),
         Curve("dissipated", t, trajectory.dissipated),
     ]
     if trajectory.work.any():
@@ -130,7 +138,8 @@ def energy_panel(trajectory: Trajectory) -> Panel:
 
 
 def support_panel(trajectory: Trajectory) -> Panel:
-    """Force of the supports against gravity, in weights; impacts are peaks beyond the frame."""
+    """Return a panel of the supports' force against gravity, over the weight; peaks of impacts are cut
+    off."""
     W = pull(trajectory)
     size = float(np.linalg.norm(W))
     carried = -supports(trajectory) @ W / size**2
@@ -138,7 +147,7 @@ def support_panel(trajectory: Trajectory) -> Panel:
                      {"supports": carried[1:]}, level=1.0, y_range=(0.0, 4.0))  # fmt: skip
 
 
-def overlap_panel(trajectory: Trajectory, size: float, what: str) -> Panel:
-    """Deepest overlap that the correction of positions left, in shares of `size` [m]."""
+def overlap_panel(trajectory: Trajectory, size: float, size_name: str) -> Panel:
+    """Return a panel of the deepest overlap after position correction, relative to `size` [m]."""
     depth = trajectory.penetration / size
-    return over_time("Overlap", f"deepest [of {what}]", trajectory.t, {"bodies": depth})
+    return over_time("Overlap", f"deepest [of {size_name}]", trajectory.t, {"bodies": depth})

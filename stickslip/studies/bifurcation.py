@@ -1,7 +1,7 @@
-"""Bifurcation diagrams: what a driven system settles to, over a parameter.
+"""Bifurcation diagrams: long-term motions of a driven system over a parameter.
 
-At each value of the parameter the system is carried over `transient` periods that are dropped, and then over
-`samples` periods that are kept. The states at the ends of these are its Poincaré section.
+At each value of the parameter the run covers `transient` periods, which are dropped, and then `samples`
+periods, whose final states are the Poincaré section.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,49 +31,52 @@ if TYPE_CHECKING:
     import pandas
 
 Observe = Callable[[Trajectory], Any]
-"""Any number of numbers, of the run over one period; its last record is the end of the period."""
+"""Function of the run over one period, whose last record is the end of the period, that returns numbers."""
 
 NEAR = 1e-3
-"""Sections are the same if they differ by less than this share of the range of all sections [-]."""
+"""Difference below which states of sections count as equal, over the range of all sections [-]; heuristic."""
 MOST = 64
-"""Most periods in which a motion is looked at to repeat."""
+"""Largest number of periods of a repetition that `repeats` looks for."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bifurcation:
-    """What was found at each value of the parameter."""
+    """A bifurcation diagram: Poincaré sections and observed numbers at each value of the parameter."""
 
     name: str
     """Name of the parameter, with its unit."""
     values: Array
     """Values of the parameter [any], shape (n,)."""
     periods: Array
-    """Period at each of them [s], shape (n,)."""
+    """Period of the excitation at each value [s], shape (n,)."""
     states: tuple[Array, ...]
-    """At each value the states (q, v) at the ends of the periods kept, a Poincaré section [any], shape
+    """For each value the Poincaré section: states (q, v) at the ends of the periods kept [any], shape
     (samples, nq + nv) each."""
     observed: Mapping[str, tuple[Array, ...]]
-    """By the name of what was observed, at each value all numbers of the periods kept [any], shape (any,)
+    """By name of the observed quantity, for each value all numbers of the periods kept [any], shape (any,)
     each."""
     ends: Mapping[str, tuple[IntArray, ...]]
-    """Of each number the period that it is of, from 0 [-], shape (any,) each."""
+    """Index of the period of each observed number, from 0 [-], shape (any,) each."""
 
     def repeats(self, near: float = NEAR) -> IntArray:
-        """In how many periods the motion repeats at each value [-], shape (n,); 0 where in no number up to
-        half of the samples: sections that many periods apart differ by less than `near` times the range of
-        each coordinate over all values."""
+        """Return the number of periods after which the motion repeats, at each value [-], shape (n,).
+
+        States of the section that many periods apart differ by less than `near` times the range of each
+        coordinate over all values. The number is 0 if there is none up to half of the samples and `MOST`.
+        """
         everywhere = np.concatenate(self.states)
         small = near * np.ptp(everywhere, axis=0) + 1e-12 * np.abs(everywhere).max(axis=0, initial=0.0)
         return np.array([_repeats(section, small) for section in self.states])
 
     def to_frame(self) -> "pandas.DataFrame":
-        """All numbers as a table of pandas (extra `tables`): parameter, what was observed, period, number."""
+        """Return all numbers as a data frame of pandas (extra `tables`): parameter, quantity, period,
+        number."""
         pandas = needed("pandas", "a data frame")
         rows = [row for name in self.observed for row in self.rows(name)]
         return pandas.DataFrame(rows, columns=[self.name, "observed", "period", "value"])
 
     def rows(self, name: str) -> list[tuple[float, str, int, float]]:
-        """Parameter, name, period and number of all that was observed by that name."""
+        """Return parameter, name, period and number of all numbers of the quantity `name`."""
         pairs = zip(self.values.tolist(), self.ends[name], self.observed[name], strict=True)
         return [
             (value, name, int(end), float(number))
@@ -82,16 +85,18 @@ class Bifurcation:
         ]
 
     def figure(self, title: str = "Bifurcations") -> Figure:
-        """The diagram: what was observed against the parameter, a panel each."""
+        """Return the diagram: a panel of each observed quantity over the parameter."""
         panels = []
-        for name, found in self.observed.items():
-            x = np.repeat(self.values, [each.size for each in found])
-            panels.append(Panel("", self.name, name, [Curve(name, x, np.concatenate(found), "o")]))
+        for name, numbers in self.observed.items():
+            x = np.repeat(self.values, [each.size for each in numbers])
+            panels.append(Panel("", self.name, name, [Curve(name, x, np.concatenate(numbers), "o")]))
         return Figure(title, panels)
 
     def section(self, k: int, first: int = 0, second: int | None = None) -> Figure:
-        """The Poincaré section at value k: one number of the state against another, by default the first
-        coordinate against the first velocity, or the second state where there are no velocities."""
+        """Return the Poincaré section at value k: one component of the state against another.
+
+        The default is the first coordinate against the first velocity.
+        """
         states = self.states[k]
         second = states.shape[1] // 2 if second is None else second
         points = Curve("section", states[:, first], states[:, second], "o")
@@ -99,7 +104,8 @@ class Bifurcation:
         return Figure(f"Poincaré section at {self.name} = {self.values[k]:g}", [Panel("", *axes, [points])])
 
     def table(self) -> Table:
-        """A row for each value: in how many periods the motion repeats, and ranges of what was observed."""
+        """Return a table with a row for each value: periods of repetition and ranges of observed
+        quantities."""
         columns: list[Column | str] = [Column(self.name, ".10g"), "repeats in periods"]
         for name in self.observed:
             columns += [
@@ -110,11 +116,15 @@ class Bifurcation:
         rows = []
         for k, (value, period) in enumerate(zip(self.values.tolist(), self.repeats().tolist(), strict=True)):
             row: list[Cell] = [value, str(period or "none")]
-            for found in self.observed.values():
-                one = found[k]
-                row += [one.size, float(one.min()), float(one.max())] if one.size else [0, None, None]
+            for quantity in self.observed.values():
+                numbers = quantity[k]
+                row += (
+                    [numbers.size, float(numbers.min()), float(numbers.max())]
+                    if numbers.size
+                    else [0, None, None]
+                )
             rows.append(row)
-        return Table("What the motion settles to", columns, rows)
+        return Table("Long-term motions", columns, rows)
 
 
 def bifurcation(
@@ -164,43 +174,48 @@ def bifurcation(
     """
     if not callable(make):
         raise ModelError(f"make is {make!r}; expected a function that gives the model at a value")
-    at = np.array(values, float).reshape(-1)
-    if not at.size or not np.isfinite(at).all():
+    points = np.array(values, float).reshape(-1)
+    if not points.size or not np.isfinite(points).all():
         raise ModelError(f"values is {values!r}; give one number or more, all finite")
     for word, count, least in (("transient", transient, 0), ("samples", samples, 1), ("steps", steps, 1)):
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
             raise ModelError(f"{word} is {count!r}; it must be a whole number >= {least}")
-    looks = observe if isinstance(observe, Mapping) else {"q0" if observe is None else "observed": observe}
-    looks = {word: look or (lambda run: run.q[-1, 0]) for word, look in looks.items()}
-    for word, look in looks.items():
-        if not callable(look):
-            raise ModelError(f"observe[{word!r}] is {look!r}; expected a function of a run")
-    tell = Parts(progress, at.size)
+    observers = (
+        observe if isinstance(observe, Mapping) else {"q0" if observe is None else "observed": observe}
+    )
+    observers = {word: observer or (lambda run: run.q[-1, 0]) for word, observer in observers.items()}
+    for word, observer in observers.items():
+        if not callable(observer):
+            raise ModelError(f"observe[{word!r}] is {observer!r}; expected a function of a run")
+    report = Parts(progress, points.size)
     before: Trajectory | None = None
-    found: list[tuple[float, Array, dict[str, tuple[Array, IntArray]]]] = []
-    for value in at.tolist():
-        tell(f"{name} = {value:g}")
+    results: list[tuple[float, Array, dict[str, tuple[Array, IntArray]]]] = []
+    for value in points.tolist():
+        report(f"{name} = {value:g}")
         try:
+            # 1. Model, period and initial state.
             model = make(value)
             time = float(period(value) if callable(period) else period)
             if not (time > 0.0 and np.isfinite(time)):
                 raise ModelError(f"period is {time!r}; it must be positive [s]")
             start = _start(model, before, time / steps) if follow and before is not None else None
+            # 2. Run over the transient and the samples; section and observed numbers.
             before = _settled(model, time, (transient, samples, steps), start, scheme, solver, tolerance)
-            found.append((time, *_looked(before, steps, samples, looks)))
+            results.append((time, *_observed(before, steps, samples, observers)))
         except Exception as error:
             error.add_note(f"at {name} = {value:g}")
             raise
-    tell.end()
+    report.end()
     return Bifurcation(
-        name, at, np.array([time for time, _, _ in found]), tuple(states for _, states, _ in found),
-        {word: tuple(one[word][0] for _, _, one in found) for word in looks},
-        {word: tuple(one[word][1] for _, _, one in found) for word in looks},
+        name, points, np.array([time for time, _, _ in results]), tuple(states for _, states, _ in results),
+        {word: tuple(numbers[word][0] for _, _, numbers in results) for word in observers},
+        {word: tuple(numbers[word][1] for _, _, numbers in results) for word in observers},
     )  # fmt: skip
 
 
 def _start(model: NonsmoothSystem | World, before: Trajectory, h: float) -> Any:
-    """Where the run before ended, at the time at which the model starts, without the scheme's memory."""
+    """Return the final state of the previous run at the initial time of the model, without the scheme's
+    memory."""
     if isinstance(model, World):
         return State(model.start.t, before.q[-1], before.v[-1])
     state = State(0.0, np.array(before.q[-1]), np.array(before.v[-1]), model.z0)
@@ -212,50 +227,54 @@ def _settled(
     model: NonsmoothSystem | World, period: float, counts: tuple[int, int, int], start: Any, scheme: Any,
     solver: Any, tolerance: float | None,
 ) -> Trajectory:  # fmt: skip
-    """The run over the periods that are kept and the one before them, all steps recorded: what begins in
-    the first step of a period is told from what goes on."""
+    """Return the run over the periods kept and the one before, with all steps recorded.
+
+    The period before shows whether an event of the first step of the samples began there.
+    """
     transient, samples, steps = counts
     of_world = isinstance(model, World)
-    chosen: Any = (
+    chosen_scheme: Any = (
         schemes.chosen_for_bodies(scheme) if of_world else schemes.chosen_for_system(scheme, model)  # type: ignore[arg-type]
     )
     tolerance = (1e-8 if of_world else 1e-10) if tolerance is None else tolerance
-    made = solvers.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
+    chosen_solver = solvers.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
     h = period / steps
-    how: dict[str, Any] = {
-        "h": h, "scheme": chosen, "solver": made, "solver_name": solvers.described(made),
-        "tolerance": getattr(made, "tolerance", tolerance),
+    options: dict[str, Any] = {
+        "h": h, "scheme": chosen_scheme, "solver": chosen_solver,
+        "solver_name": solvers.described(chosen_solver),
+        "tolerance": getattr(chosen_solver, "tolerance", tolerance),
     }  # fmt: skip
     t = model.start.t if isinstance(model, World) else 0.0
     if transient > 1:
-        dropped = simulate(model, until=t + (transient - 1) * steps * h, record=steps, start=start, **how)
+        dropped = simulate(model, until=t + (transient - 1) * steps * h, record=steps, start=start, **options)
         start = dropped.checkpoint(-1)
-    return simulate(model, until=t + (transient + samples) * steps * h, start=start, **how)
+    return simulate(model, until=t + (transient + samples) * steps * h, start=start, **options)
 
 
-def _looked(
-    run: Trajectory, steps: int, samples: int, looks: Mapping[str, Observe]
+def _observed(
+    run: Trajectory, steps: int, samples: int, observers: Mapping[str, Observe]
 ) -> tuple[Array, dict[str, tuple[Array, IntArray]]]:
-    """States at the ends of periods, and what was observed in each."""
+    """Return the states at the ends of periods, and by name the observed numbers and their periods."""
     ends = len(run) - 1 - steps * np.arange(samples - 1, -1, -1)
     states = np.concatenate([np.asarray(run.q)[ends], np.asarray(run.v)[ends]], axis=1)
     parts = [_period(run, int(end) - steps, int(end)) for end in ends]
-    seen = {}
-    for word, look in looks.items():
-        each = [np.asarray(look(part), float).reshape(-1) for part in parts]
-        number = np.repeat(np.arange(samples), [one.size for one in each])
-        seen[word] = (np.concatenate(each), number)
-    return states, seen
+    observed = {}
+    for word, observer in observers.items():
+        numbers = [np.asarray(observer(part), float).reshape(-1) for part in parts]
+        index = np.repeat(np.arange(samples), [part.size for part in numbers])
+        observed[word] = (np.concatenate(numbers), index)
+    return states, observed
 
 
 def _period(run: Trajectory, first: int, last: int) -> Trajectory:
-    """The run from one record to another, with the events between them."""
+    """Return the run between two records, with its events."""
     begin, end = run.t[first], run.t[last]
     events = tuple(event for event in run.events if begin < event.t <= end)
     return replace(run[first : last + 1], events=events)
 
 
 def _repeats(section: Array, small: Array) -> int:
+    """Return the least p for which states p periods apart differ by at most `small`, or 0."""
     for p in range(1, min(MOST, len(section) // 2) + 1):
         if (np.abs(section[p:] - section[:-p]) <= small).all():
             return p

@@ -1,8 +1,8 @@
-"""The three families of contact simulation on the same models, by changing one argument: `scheme`.
+"""The three families of contact simulation on the same models; only the argument `scheme` changes.
 
-Smooth (compliant springs), event-driven, and time-stepping, by velocities (Moreau-Jean), with the cone and
-with pyramids by LCP, and by positions (Schatzman-Paoli): penetration, energy, cost against the number of
-contacts, simultaneous impacts, and how they tend to each other as h → 0 and stiffness → ∞.
+Smooth (compliant springs), event-driven, and time-stepping: on velocities (Moreau-Jean), with the cone and
+with pyramids by LCP, and on positions (Schatzman-Paoli). The study compares penetration, energy, cost over
+the number of contacts, simultaneous impacts, and convergence for h → 0 and stiffness → ∞.
 """
 
 import math
@@ -21,64 +21,69 @@ SUMMARY = "smooth, event-driven and time-stepping on the same models: penetratio
 E = 0.5
 """Restitution of the ball [-]."""
 UNTIL = 0.8
-"""When the ball is looked at [s]: after its first impact, before its second."""
+"""End of the runs of the ball [s]: after its first impact, before its second."""
 SLOPE, MU, SPEED = 0.3, 0.5, 1.0
-"""The block: slope [rad], friction [-], speed [m/s] with which it is sent downhill."""
+"""The block: slope [rad], friction [-], initial speed downhill [m/s]."""
 SOFT = 1e5
 """Stiffness of the springs of a quick run [N/m]."""
 PUCK_WAY = SPEED**2 / (2.0 * MU * GRAVITY)
-"""How far the puck slides with Coulomb's law [m]."""
+"""Distance that the puck slides with Coulomb's law [m]."""
 AIM = 0.4
-"""Direction that the puck is sent in, from the first tangent [rad]."""
+"""Initial direction of the puck, from the first tangent [rad]."""
 LCP = (4, 5)
-"""Facets of the pyramids by which time-stepping is compared with the families: an even and an odd number."""
+"""Facets of the pyramids in the comparison of the families: an even and an odd number."""
 SECOND = 0.7
-"""When the block is looked at [s]: after it has stopped, at 0.56 s."""
+"""End of the runs of block and puck [s]: after the block has stopped, at 0.56 s."""
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Run every family on every model; `quick` takes coarser steps and fewer contacts.
 
-    Times are of the processor, on one thread, and are given as ratios.
+    Times are processor times on one thread, and are reported as ratios.
     """
     with threadpool_limits(limits=1):
         return _run(quick, Parts(progress, 6))
 
 
-def _run(quick: bool, tell: Parts) -> Study:
+def _run(quick: bool, report: Parts) -> Study:
+    """Return the study; `report` reports progress."""
+    # 1. Kernels are compiled before any run is timed.
     h, k = (4e-3, SOFT) if quick else (1e-3, runs.STIFFNESS)
-    for name in FAMILIES:  # kernels are compiled before anything is timed
+    for name in FAMILIES:
         runs.run(runs.column(2, 0.0), name, until=0.1, h=5e-3)
-    tell("the ball, the block and the puck")
+    # 2. Single contacts against closed forms.
+    report("the ball, the block and the puck")
     models = (
         (runs.balls([1.0], E), UNTIL),
         (runs.block(SLOPE, MU, SPEED), SECOND),
         (runs.puck(AIM, MU, SPEED), SECOND),
     )
     single = [
-        tuple(runs.run(of, name, until=end, h=h, stiffness=k, facets=facets) for of, end in models)
+        tuple(runs.run(model, name, until=end, h=h, stiffness=k, facets=facets) for model, end in models)
         for name, facets in (*((name, 0) for name in FAMILIES), *(("moreau-jean", m) for m in LCP))
     ]
-    tell("number of contacts")
+    # 3. Cost over the number of contacts, independent and coupled.
+    report("number of contacts")
     counts = (1, 4) if quick else (1, 4, 16)
-    heights = {n: [0.5 + 0.5 * (k + 1) / n for k in range(n)] for n in counts}  # no two balls land together
-    apart = {
+    heights = {n: [0.5 + 0.5 * (k + 1) / n for k in range(n)] for n in counts}  # balls land one by one
+    separate = {
         (n, name): runs.run(runs.balls(heights[n], E), name, until=0.6, h=h, stiffness=k)
         for n in counts
         for name in FAMILIES
     }
-    tell("coupled contacts")
+    report("coupled contacts")
     tall = (1, 2) if quick else (1, 2, 4, 8)
     stacked = {
         (n, name): runs.run(runs.column(n, 0.0), name, until=0.4, h=h, stiffness=k)
         for n in tall
         for name in FAMILIES
     }
-    tell("simultaneous impacts")
+    # 4. Simultaneous impacts, pyramids, and convergence.
+    report("simultaneous impacts")
     impacts = _impacts(2e-3 if quick else 5e-4, k)
-    tell("pyramids")
+    report("pyramids")
     pyramids = _pyramids((0, 3, 4, 5) if quick else (0, 3, 4, 5, 6, 7, 8, 16), h)
-    tell("convergence")
+    report("convergence")
     steps = (8e-3, 4e-3) if quick else (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)
     stiffness = (1e4, 1e5) if quick else (1e4, 1e5, 1e6, 1e7)
     converging = _convergence(steps, stiffness)
@@ -86,20 +91,20 @@ def _run(quick: bool, tell: Parts) -> Study:
         NAME,
         [
             _single_table(single, h, k),
-            _cost_table("balls beside each other", apart, h),
+            _cost_table("balls beside each other", separate, h),
             _cost_table("balls in a column", stacked, h),
             impacts,
             pyramids,
             *(_convergence_table(*each) for each in converging),
         ],
         {
-            "cost": _cost_figure(apart, stacked),
+            "cost": _cost_figure(separate, stacked),
             "convergence": _convergence_figure(converging),
         },
         {
             "ended early": [
                 {"model": model, "n": n, "scheme": name, "reason": each.reason}
-                for model, table in (("beside", apart), ("column", stacked))
+                for model, table in (("beside", separate), ("column", stacked))
                 for (n, name), each in table.items()
                 if each.reason
             ]
@@ -108,24 +113,25 @@ def _run(quick: bool, tell: Parts) -> Study:
 
 
 def ball_position(t: float) -> float:
-    """Height of the ball dropped from 1 m, between its first and second impacts [m]."""
+    """Return the height of a ball dropped from 1 m, between its first and second impacts [m]."""
     first = math.sqrt(2.0 / GRAVITY)
     return E * GRAVITY * first * (t - first) - 0.5 * GRAVITY * (t - first) ** 2
 
 
 def block_way() -> float:
-    """How far the block slides until it stops [m]."""
+    """Return the distance that the block slides until it stops [m]."""
     return SPEED**2 / (2.0 * GRAVITY * (MU * math.cos(SLOPE) - math.sin(SLOPE)))
 
 
 def _single_table(single: list[tuple[Run, ...]], h: float, k: float) -> Table:
+    """Return the table of errors of ball, block and puck by each contact model."""
     return Table.of(
         f"The ball (e = {E:g}), the block and the puck (mu = {MU:g}) by every contact model, h = {h:g} s",
         single,
         ("scheme", lambda ball, *_: ball.scheme),
         ("family", lambda ball, *_: FAMILIES[ball.scheme]),
         ("friction", lambda ball, *_: _friction(ball)),
-        ("verdict", lambda *three: max((run.path.verdict for run in three), key=lambda one: one.code).value),
+        ("verdict", lambda *models: max((m.path.verdict for m in models), key=lambda each: each.code).value),
         ("ball: error of q [m]", ".2e", lambda ball, *_: abs(ball.path.q[-1, 0] - ball_position(UNTIL))),
         ("ball: penetration [m]", ".2e", lambda ball, *_: ball.totals["penetration"]),
         ("ball: error of energy [J]", ".2e", lambda ball, *_: abs(ball.energy[-1] - GRAVITY * E**2)),
@@ -133,56 +139,57 @@ def _single_table(single: list[tuple[Run, ...]], h: float, k: float) -> Table:
         ("block: error of way [m]", ".2e", lambda _, block, __: abs(block.path.q[-1, 0] - block_way())),
         ("block: creep [m/s]", ".2e", lambda _, block, __: abs(block.path.v[-1, 0])),
         ("block: penetration [m]", ".2e", lambda _, block, __: block.totals["penetration"]),
-        ("puck: way / Coulomb's", ".4f", lambda *three: math.hypot(*three[2].path.q[-1, 1:]) / PUCK_WAY),
+        ("puck: way / Coulomb's", ".4f", lambda *models: math.hypot(*models[2].path.q[-1, 1:]) / PUCK_WAY),
         (
             "puck: error of place [m]", ".2e",
-            lambda *three: math.dist(three[2].path.q[-1, 1:], puck_place(AIM, 0)),
+            lambda *models: math.dist(models[2].path.q[-1, 1:], puck_place(AIM, 0)),
         ),
         note=f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
-        f" {SECOND:g} s; puck over level ground. Springs of {k:g} N/m; their energy counts. Schatzman-Paoli's"
-        " velocity is a mean over the two steps of an impact, where the energy of the sample dips and rises"
-        " again. The rows by LCP have pyramids in the place of cones, by Lemke's pivots: without friction and"
-        " in a plane, ball and block, they are the cone; all errors are against Coulomb's law.",
+        f" {SECOND:g} s; puck on level ground. Springs of {k:g} N/m; energies include theirs. The velocity of"
+        " Schatzman-Paoli is a mean over the two steps of an impact, where the energy dips and recovers."
+        " Rows by LCP have pyramids instead of cones, solved by Lemke's pivots: without friction (ball) and"
+        " in a plane (block) they equal the cone. All errors are against Coulomb's law.",
     )  # fmt: skip
 
 
 def _friction(run: Run) -> str:
-    """The friction of a run: the cone, or a pyramid by LCP."""
+    """Return the friction model of a run: the cone, or a pyramid by LCP."""
     if run.facets:
         return f"LCP, {run.facets} facets"
     return "regularised" if run.scheme == "compliant" else "cone"
 
 
-def _cost_table(title: str, found: dict[tuple[int, str], Run], h: float) -> Table:
-    least = min(n for n, _ in found)
+def _cost_table(title: str, results: dict[tuple[int, str], Run], h: float) -> Table:
+    """Return the table of costs by number of contacts and scheme."""
+    least = min(n for n, _ in results)
     return Table.of(
         f"Cost against the number of contacts: {title}, h = {h:g} s",
-        [(n, name, each) for (n, name), each in found.items()],
+        [(n, name, each) for (n, name), each in results.items()],
         ("contacts", lambda n, name, each: n),
         ("scheme", lambda n, name, each: name),
         ("steps", lambda n, name, each: None if each.trajectory is None else each.trajectory.steps),
-        ("forces asked, per ball", ".0f", lambda n, name, each: each.calls / n),
+        ("calls of forces per ball", ".0f", lambda n, name, each: each.calls / n),
         ("solver iterations", lambda n, name, each: int(each.totals.get("iterations", 0))),
         ("Newton iterations", lambda n, name, each: int(each.totals.get("newton", 0))),
         ("events", lambda n, name, each: int(each.totals.get("events", 0))),
         ("penetration [m]", ".1e", lambda n, name, each: each.totals.get("penetration")),
-        ("time / moreau-jean", ".2g", lambda n, name, each: each.seconds / found[n, "moreau-jean"].seconds),
-        (f"time / {least} contact", ".3g", lambda n, name, each: each.seconds / found[least, name].seconds),
+        ("time / moreau-jean", ".2g", lambda n, name, each: each.seconds / results[n, "moreau-jean"].seconds),
+        (f"time / {least} contact", ".3g", lambda n, name, each: each.seconds / results[least, name].seconds),
         ("to the end", lambda n, name, each: _end(each)),
-        note="Steps are samples for the event-driven scheme. Times are of the processor, forces in plain"
-        " Python.",
+        note="Steps of the event-driven scheme are samples. Times are processor times; forces are Python"
+        " functions.",
     )
 
 
 def _impacts(h: float, k: float) -> Table:
-    """Newton's cradle, closed and open, and the rocking block."""
+    """Return the table of Newton's cradle without and with gaps, and of the rocking block."""
     rows: list[list[Cell]] = []
-    for what, gap in (("cradle, touching", 0.0), ("cradle, 1 cm apart", 1e-2)):
+    for model, gap in (("cradle, touching", 0.0), ("cradle, 1 cm apart", 1e-2)):
         for name in FAMILIES:
             each = runs.run(runs.cradle(gap), name, until=0.1, h=h, stiffness=k)
             v = each.path.v[-1]
             words = ", ".join(f"{x:.3f}" for x in (v + 0.0).round(6))
-            rows.append([what, name, words, float(v.sum()), float(0.5 * v @ v), _end(each)])
+            rows.append([model, name, words, float(v.sum()), float(0.5 * v @ v), _end(each)])
     for name in FAMILIES:
         each = runs.run(runs.rocking(), name, until=0.75, h=h, stiffness=k)
         angle = each.path.q[:, 1]
@@ -197,21 +204,22 @@ def _impacts(h: float, k: float) -> Table:
         ),
         rows,
         "Cradle: three balls of 1 kg, e = 1, the first arriving at 1 m/s; velocities after [m/s]. Newton's"
-        " law on both contacts at once gives -1/3, 2/3, 2/3; one impact after the other gives 0, 0, 1, as do"
-        " cradles. Rocking: e = 0, tilt on the other foot over the first tilt; 1/9 in closed form.",
+        " law for simultaneous impacts gives -1/3, 2/3, 2/3; successive impacts give 0, 0, 1, as in"
+        " experiments. Rocking: e = 0, tilt on the other foot over the initial tilt; 1/9 in closed form.",
     )  # fmt: skip
 
 
 def _end(each: Run) -> str:
+    """Return the entry of the column "to the end"."""
     return "ended early" if each.reason else "yes"
 
 
 def _pyramids(facets: tuple[int, ...], h: float) -> Table:
-    """The puck by Moreau-Jean, with the cone and with pyramids in its place."""
+    """Return the table of the puck by Moreau-Jean, with the cone (0 facets) and with pyramids."""
     rows = []
     for m in facets:
-        found = runs.run(runs.puck(AIM, MU, SPEED), "moreau-jean", until=SECOND, h=h, facets=m)
-        rows.append((m, found, found.path.q[-1, 1:], puck_place(AIM, m)))
+        result = runs.run(runs.puck(AIM, MU, SPEED), "moreau-jean", until=SECOND, h=h, facets=m)
+        rows.append((m, result, result.path.q[-1, 1:], puck_place(AIM, m)))
     return Table.of(
         f"The cone and its pyramids: a puck by moreau-jean, h = {h:g} s",
         rows,
@@ -224,26 +232,27 @@ def _pyramids(facets: tuple[int, ...], h: float) -> Table:
         ("error of place [m]", ".1e", lambda m, run, place, exact: math.dist(place, exact)),
         ("largest creep [m/s]", ".1e", lambda m, run, place, exact: np.abs(run.path.v[-1]).max()),
         ("pivots or iterations", lambda m, run, place, exact: int(run.totals["iterations"])),
-        note=f"Sent at {SPEED:g} m/s, {AIM:g} rad from a tangent, mu = {MU:g}; at rest after {SECOND:g} s."
-        " Errors are against the closed form of the same pyramid: friction stands at a corner until the"
-        " motion is against the middle of a side, and keeps it there. Odd pyramids differ between a direction"
-        " and its opposite.",
+        note=f"Initial velocity {SPEED:g} m/s, {AIM:g} rad from a tangent, mu = {MU:g}; at rest after"
+        f" {SECOND:g} s. Errors are against the closed form for the same pyramid: the friction force is at a"
+        " corner until the motion is opposite to the middle of a side, and then keeps that direction. Odd"
+        " pyramids differ between a direction and its opposite.",
     )
 
 
 def puck_place(angle: float, facets: int) -> tuple[float, float]:
-    """Where the puck stops on a pyramid of so many facets, on the cone with 0 [m]."""
+    """Return the final position of the puck with a pyramid of so many facets; with 0 that of the cone [m]."""
     if not facets:
         return PUCK_WAY * math.cos(angle), PUCK_WAY * math.sin(angle)
-    # The motion against a corner, which friction stands at: that nearest to the direction it comes from.
+    # 1. The corner of the friction force: the one nearest to the direction opposite to the motion.
     side = 2.0 * math.pi / facets
     corner = side * round((angle + math.pi) / side) - math.pi
     along, across = SPEED * math.cos(angle - corner), SPEED * math.sin(angle - corner)
-    # Friction takes from `along` alone until two corners are as near; then it is cos(pi/m) of the cone's.
-    left = abs(across) / math.tan(0.5 * side)
-    t = (along - left) / (MU * GRAVITY)
-    rest = math.hypot(left, across) / (2.0 * MU * GRAVITY * math.cos(0.5 * side))
-    x, y = 0.5 * (along + left) * t + left * rest, across * (t + rest)
+    # 2. Friction reduces `along` alone until two corners are equally near, at the speed `final`.
+    final = abs(across) / math.tan(0.5 * side)
+    t = (along - final) / (MU * GRAVITY)
+    # 3. Then the motion is straight, with cos(pi/m) of the cone's friction, for the time 2 `rest`.
+    rest = math.hypot(final, across) / (2.0 * MU * GRAVITY * math.cos(0.5 * side))
+    x, y = 0.5 * (along + final) * t + final * rest, across * (t + rest)
     c, s = math.cos(corner), math.sin(corner)
     return c * x - s * y, s * x + c * y
 
@@ -253,12 +262,13 @@ Converging = tuple[str, str, dict[str, list[tuple[float, float]]]]
 
 
 def _convergence(steps: tuple[float, ...], stiffness: tuple[float, ...]) -> list[Converging]:
+    """Return the errors of ball and block over the step h, and over the stiffness of springs."""
     models: list[tuple[str, runs.Model, float, float]] = [
         ("ball", runs.balls([1.0], E), UNTIL, ball_position(UNTIL)),
         ("block", runs.block(SLOPE, MU, SPEED), SECOND, block_way()),
     ]
-    found: list[Converging] = []
-    for what, model, until, exact in models:
+    results: list[Converging] = []
+    for title, model, until, exact in models:
         by_h: dict[str, list[tuple[float, float]]] = {}
         for name in FAMILIES:
             if name != "compliant":
@@ -266,45 +276,48 @@ def _convergence(steps: tuple[float, ...], stiffness: tuple[float, ...]) -> list
                     (h, abs(float(runs.run(model, name, until=until, h=h).path.q[-1, 0]) - exact))
                     for h in steps
                 ]
-        found.append((what, "h [s]", by_h))
+        results.append((title, "h [s]", by_h))
         springs = []
         for k in stiffness:
             each = runs.run(model, "compliant", until=until, h=steps[-1], stiffness=k)
             springs.append((k, abs(float(each.path.q[-1, 0]) - exact)))
-        found.append((what, "stiffness [N/m]", {"compliant": springs}))
-    return found
+        results.append((title, "stiffness [N/m]", {"compliant": springs}))
+    return results
 
 
-def _convergence_table(what: str, along: str, found: dict[str, list[tuple[float, float]]]) -> Table:
-    rows = [[points[0][0], *(error for _, error in points)] for points in zip(*found.values(), strict=True)]
+def _convergence_table(title: str, along: str, errors: dict[str, list[tuple[float, float]]]) -> Table:
+    """Return the table of errors over the abscissa `along`, by scheme."""
+    rows = [[points[0][0], *(error for _, error in points)] for points in zip(*errors.values(), strict=True)]
     return Table(
-        f"Convergence of the {what} with {along}: error of the position [m]",
-        (Column(along, "g"), *(Column(name, ".2e") for name in found)),
+        f"Convergence of the {title} with {along}: error of the position [m]",
+        (Column(along, "g"), *(Column(name, ".2e") for name in errors)),
         rows,
-        "Against the closed form; event-driven does not depend on h, which only samples it.",
+        "Against the closed form; for the event-driven scheme h is only the interval of samples.",
     )
 
 
-def _cost_figure(apart: dict[tuple[int, str], Run], stacked: dict[tuple[int, str], Run]) -> Figure:
+def _cost_figure(separate: dict[tuple[int, str], Run], stacked: dict[tuple[int, str], Run]) -> Figure:
+    """Return the figure of times over the number of contacts."""
     panels = []
-    for title, found in (("beside each other", apart), ("in a column", stacked)):
+    for title, results in (("beside each other", separate), ("in a column", stacked)):
         curves = []
         for name in FAMILIES:
-            n = sorted({n for n, other in found if other == name})
-            seconds = np.array([found[k, name].seconds for k in n])
+            n = sorted({n for n, other in results if other == name})
+            seconds = np.array([results[k, name].seconds for k in n])
             curves.append(Curve(name, np.array(n, float), seconds, "o-"))
         panels.append(Panel(f"balls {title}", "contacts", "time [s]", curves, log_x=True, log_y=True))
     return Figure("Cost against the number of contacts", panels)
 
 
 def _convergence_figure(converging: list[Converging]) -> Figure:
+    """Return the figure of errors over h and over the stiffness."""
     panels = []
-    for what, along, found in converging:
+    for title, along, errors in converging:
         curves = [
             Curve(name, np.array([x for x, _ in points]), np.array([max(y, 1e-17) for _, y in points]), "o-")
-            for name, points in found.items()
+            for name, points in errors.items()
         ]
         panels.append(
-            Panel(f"the {what}", along, "error of the position [m]", curves, log_x=True, log_y=True)
+            Panel(f"the {title}", along, "error of the position [m]", curves, log_x=True, log_y=True)
         )
-    return Figure("The families tend to each other", panels)
+    return Figure("Convergence of the families to each other", panels)

@@ -1,8 +1,9 @@
-"""The box on an inclined plane of a GAMS post of 2014: formulations × solvers, beside its printed numbers.
+"""The box on an inclined plane of a GAMS post of 2014: formulations × solvers, against the printed numbers.
 
 A box of 1 kg on four corner contacts, h = 1e-3 s, mu = 1, on a plane at 0 and at 25 degrees (the data
-that give the printed digits), and sliding at 25 degrees with mu = 0.3, which the post lacks and where the
-formulations part: the exact normal force is 9.81 cos 25, that of the convex relaxation is larger.
+that give the printed digits), and sliding at 25 degrees with mu = 0.3. The post does not have the last case,
+for which the formulations differ: the exact normal force is 9.81 cos 25, that of the convex relaxation is
+larger.
 """
 
 import json
@@ -26,19 +27,19 @@ from stickslip.solvers import registry
 from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "incline"
-SUMMARY = "A box on a slope: formulations × solvers, beside the printed tables of 2014."
+SUMMARY = "A box on a slope: formulations × solvers, against the printed tables of 2014."
 
 H = 1e-3
 """Time step [s]."""
 NOT_TAKEN = math.nan
-"""A model that a solver does not take; shown as a dash."""
+"""Cell of a model that a solver does not support, shown as a dash."""
 OWN_QUICK = ("auto", "nsgs", "apgd", "ipm nt-f", "mcp", "lemke", "clarabel")
 """Rows of a quick run."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One plane."""
+    """A slope and a friction coefficient."""
 
     name: str
     """Short name."""
@@ -49,7 +50,7 @@ class Case:
 
     @property
     def problem(self) -> GlobalProblem:
-        """One step of the box on it."""
+        """Contact problem of one step of the box."""
         return incline(angle=self.angle, mu=self.mu, h=H)
 
     @property
@@ -61,7 +62,8 @@ class Case:
 
     @property
     def relaxed(self) -> tuple[float, float]:
-        """The same by the convex relaxation, under which a sliding box lifts off at u_N = mu |u_T| [N]."""
+        """Normal and tangential force by the convex relaxation, where a sliding box lifts at u_N = mu |u_T|
+        [N]."""
         slope = math.radians(self.angle)
         if math.tan(slope) <= self.mu:
             return self.exact
@@ -70,38 +72,39 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What it is, for a heading."""
+        """Heading of tables."""
         return f"{self.name}: {self.angle:g}°, mu = {self.mu:g}"
 
 
 CASES = (Case("flat", 0.0, 1.0), Case("sticking", 25.0, 1.0), Case("sliding", 25.0, 0.3))
+"""Cases of the study; the post has the first two."""
 
 PRINTED_MODELS = ("dual qcp", "dual nlp", "primal qcp", "primal nlp", "EOM")
 """Columns of the tables of the GAMS post ("Complementarity frictional contact in GAMS", May 2014)."""
 PRINTED: dict[str, dict[str, dict[str, list[float | None]]]] = json.loads(
     Path(__file__).with_name("incline_printed.json").read_text(encoding="utf-8")
 )
-"""Its numbers as printed: by case, normal or tangential, and solver, the forces on the whole box [N]. A cell
-that was not run is printed as 0 there and is null here; the support table there says which these are (its
-"miles, path: dual nlp YES" has no result)."""
+"""Numbers as printed there: forces on the whole box by case, normal or tangential, and solver [N]. Cells that
+were not run, printed as 0, are null; the support table of the post lists them (its "miles, path: dual nlp
+YES" has no result)."""
 
 TOLERANCE = 1e-12
-"""Asked of our own solvers; those of others are asked for what they are held to (`Entry.reach`)."""
+"""Tolerance of the built-in solvers [-]; for external solvers it is `Entry.reach` if that is larger."""
 
 LONG = 0.3
-"""Solves longer than this are not timed twice [s]."""
+"""Time of a solve above which it is not repeated for timing [s]; heuristic."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One formulation of the step, a column of the tables."""
+    """A formulation of the step, a column of the tables."""
 
     name: str
     """Name of the column."""
     law: str
-    """Whose solution it has: `Coulomb`, `relaxed` or `pyramid`."""
-    what: str
-    """In a few words."""
+    """Friction law of its solution: `Coulomb`, `relaxed` or `pyramid`."""
+    summary: str
+    """Short description."""
 
 
 MODELS = (
@@ -114,8 +117,9 @@ MODELS = (
     Model("EOM", "Coulomb", "equations of motion as a mixed complementarity problem"),
     Model("pyramid 4", "pyramid", "linear complementarity problem, 4 facets"),
     Model("pyramid 8", "pyramid", "linear complementarity problem, 8 facets"),
-    Model("contact", "Coulomb", "K* ∋ u + mu |u_T| e_N ⟂ r ∈ K as it stands"),
+    Model("contact", "Coulomb", "K* ∋ u + mu |u_T| e_N ⟂ r ∈ K without reformulation"),
 )
+"""Formulations, in the order of columns."""
 
 Call = tuple[str, dict[str, Any]]
 """Name of a registered solver and its options."""
@@ -123,27 +127,27 @@ Call = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Row:
-    """One solver, and how it is called for each model that it takes."""
+    """A solver and its call for each model that it supports."""
 
     name: str
-    """Name of the row; `gams:` stands before solvers inside GAMS."""
+    """Name of the row; solvers inside GAMS have the prefix `gams:`."""
     calls: Mapping[str, Call]
-    """By name of the model."""
+    """Calls by name of the model."""
 
     @property
     def solver(self) -> str:
-        """Its name in the registry."""
+        """Name of the solver in the registry."""
         return next(iter(self.calls.values()))[0]
 
     @property
     def why_not(self) -> str:
-        """Why it cannot be run here, empty where it can."""
+        """Reason why it cannot run here; empty if it can."""
         entry = registry.entry(self.solver)
         return "" if entry.installed else entry.availability
 
 
 def rows() -> tuple[Row, ...]:
-    """Our own solvers first, then those of others, then those inside GAMS."""
+    """Return all rows: built-in solvers first, then external ones, then those inside GAMS."""
     own = [
         name
         for name in registry.names(accepting=["coulomb3d"])
@@ -190,6 +194,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def _conic(name: str) -> Row:
+    """Return the row of a conic solver."""
     return Row(
         name,
         {
@@ -202,6 +207,7 @@ def _conic(name: str) -> Row:
 
 
 def _smooth(label: str, name: str, forms: tuple[str, ...], **options: Any) -> Row:
+    """Return the row of a solver of nonlinear programs with cones in the given forms."""
     calls: dict[str, Call] = {}
     for form in forms:
         calls[f"dual {form}"] = (name, {"law": "relaxed", "form": form, **options})
@@ -211,7 +217,7 @@ def _smooth(label: str, name: str, forms: tuple[str, ...], **options: Any) -> Ro
 
 @dataclass(frozen=True)
 class Found:
-    """What one solver found on one model."""
+    """Result of a solver on a model."""
 
     model: str
     """Name of the model."""
@@ -222,26 +228,26 @@ class Found:
     tangential: float = math.nan
     """Friction on the box, up the slope [N]."""
     exact: float = math.nan
-    """The judge's error for Coulomb's law [-]."""
+    """Error of the judge for Coulomb's law [-]."""
     relaxed: float = math.nan
-    """The judge's error for the convex relaxation [-]."""
+    """Error of the judge for the convex relaxation [-]."""
     objective: float = math.nan
-    """Value of the program, where the model is one [J]."""
+    """Value of the program, if the model is one [J]."""
     iterations: int = 0
-    """Iterations, counted its own way."""
+    """Iterations as the solver counts them."""
     seconds: float = math.nan
     """Time of the solve, without compilation [s]."""
     status: str = ""
-    """Name of the status, or why the cell was not run."""
+    """Name of the status, or the reason why the cell was not run."""
 
     @property
     def ran(self) -> bool:
-        """Whether there are numbers."""
+        """Whether the cell was run."""
         return math.isfinite(self.normal)
 
 
 Cells = dict[tuple[str, str, str], Found]
-"""By case, row and model."""
+"""Results by case, row and model."""
 
 
 def find(problem: GlobalProblem, h: float, row: Row, model: str) -> Found:
@@ -265,6 +271,8 @@ def find(problem: GlobalProblem, h: float, row: Row, model: str) -> Found:
 
 
 def _solve(problem: GlobalProblem, name: str, options: dict[str, Any]) -> tuple[Answer, Solution]:
+    """Solve the problem, with `lemke` as the LCP of a pyramid; return the answer in the problem's
+    variables."""
     tolerance = max(TOLERANCE, registry.entry(name).reach)
     if name != "lemke":
         solution = registry.make(name, tolerance=tolerance, **options).solve(problem)
@@ -276,7 +284,7 @@ def _solve(problem: GlobalProblem, name: str, options: dict[str, Any]) -> tuple[
 
 
 def _objective(problem: GlobalProblem, answer: Answer, model: str) -> float:
-    """Value of the dual or primal program at the answer [J]."""
+    """Return the value of the dual or primal program at the answer [J]."""
     if model.startswith("dual"):
         contact: ContactProblem = reduce_to_contacts(problem).problem
         return float(0.5 * answer.r @ contact.W.apply(answer.r, 2.0 * contact.u_free))
@@ -286,88 +294,89 @@ def _objective(problem: GlobalProblem, answer: Answer, model: str) -> float:
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
-    """Every solver on every formulation that it takes; `quick` leaves out the solvers of others."""
+    """Run every solver on every formulation that it supports; `quick` runs the rows `OWN_QUICK`."""
     chosen = rows()
     if quick:
         chosen = tuple(row for row in chosen if row.name in OWN_QUICK)
-    wanted = [(case, row, model.name) for case in CASES for row in chosen for model in MODELS]
-    found: dict[tuple[str, str, str], Found] = {}
-    tell = Parts(progress, len(wanted))
-    for case, row, model in wanted:
-        tell(f"{case.name}: {row.name}, {model}")
+    parts = [(case, row, model.name) for case in CASES for row in chosen for model in MODELS]
+    cells: dict[tuple[str, str, str], Found] = {}
+    report = Parts(progress, len(parts))
+    for case, row, model in parts:
+        report(f"{case.name}: {row.name}, {model}")
         if model in row.calls:
-            found[case.name, row.name, model] = find(case.problem, H, row, model)
-    tell.end()
+            cells[case.name, row.name, model] = find(case.problem, H, row, model)
+    report.end()
     tables = [
         Table(
             "Formulations",
-            ["model", "solves", "what it is"],
-            [[model.name, model.law, model.what] for model in MODELS],
-            "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along its"
-            " facets' directions, and the slope is one.",
+            ["model", "law", "formulation"],
+            [[model.name, model.law, model.summary] for model in MODELS],
+            "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along the"
+            " directions of its facets, of which the slope is one.",
         )
     ]
     for case in CASES:
-        tables += [_forces(case, chosen, found, which) for which in (0, 1)]
-    tables += [_support(chosen, found), _everything(found)]
+        tables += [_forces(case, chosen, cells, component) for component in (0, 1)]
+    tables += [_support(chosen, cells), _everything(cells)]
     return Study(NAME, tables, {"laws": _laws(quick)})
 
 
-def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Table:
-    """Normal (0) or tangential (1) force, solver by formulation, with what is exact and what was printed."""
+def _forces(case: Case, rows: tuple[Row, ...], cells: Cells, component: int) -> Table:
+    """Return the table of normal (0) or tangential (1) forces: closed form, results, and printed values."""
     names = [model.name for model in MODELS]
     of_law = {"Coulomb": case.exact, "pyramid": case.exact, "relaxed": case.relaxed}
     lines: list[list[Cell]] = [
-        ["closed form", *(of_law[model.law][which] for model in MODELS)],
+        ["closed form", *(of_law[model.law][component] for model in MODELS)],
     ]
     for row in rows:
         line: list[Cell] = [row.name]
         for name in names:
-            cell = found.get((case.name, row.name, name))
+            cell = cells.get((case.name, row.name, name))
             if cell is None:
                 line.append(NOT_TAKEN)
             elif cell.ran:
-                line.append(cell.normal if which == 0 else cell.tangential)
+                line.append(cell.normal if component == 0 else cell.tangential)
             else:
                 line.append(None)
         lines.append(line)
-    what = ("normal", "tangential")[which]
-    for solver, values in PRINTED.get(case.name, {}).get(what, {}).items():
+    direction = ("normal", "tangential")[component]
+    for solver, values in PRINTED.get(case.name, {}).get(direction, {}).items():
         by_name = dict(zip(PRINTED_MODELS, values, strict=True))
         lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
     return Table(
-        f"{what.capitalize()} force [N], {case.title}",
+        f"{direction.capitalize()} force [N], {case.title}",
         ["solver", *(Column(name, ".10g") for name in names)],
         lines,
-        'A dash: the solver does not take this model. Printed: "Complementarity frictional contact in GAMS",'
+        'A dash: the solver lacks this model. Printed: "Complementarity frictional contact in GAMS",'
         " May 2014, whose load is off by up to 3e-6 N.",
     )
 
 
-def _support(rows: tuple[Row, ...], found: Cells) -> Table:
-    """Which solver takes which model, and which of them ran."""
+def _support(rows: tuple[Row, ...], cells: Cells) -> Table:
+    """Return the table of the models that each solver supports, and whether it ran."""
     lines: list[list[Cell]] = []
     for row in rows:
         line: list[Cell] = [row.name]
         for model in MODELS:
-            cell = found.get((CASES[-1].name, row.name, model.name))
+            cell = cells.get((CASES[-1].name, row.name, model.name))
             line.append("–" if cell is None else "yes" if cell.ran else "not run")
-        reasons = [cell.status for (_, name, _), cell in found.items() if name == row.name and not cell.ran]
+        reasons = [cell.status for (_, name, _), cell in cells.items() if name == row.name and not cell.ran]
         lines.append([*line, row.why_not or next(iter(reasons), "")])
     return Table(
-        "Support: which solver takes which model",
-        ["solver", *(model.name for model in MODELS), "why not run"],
+        "Support: models that each solver supports",
+        ["solver", *(model.name for model in MODELS), "reason if not run"],
         lines,
     )
 
 
-def _everything(found: Cells) -> Table:
+def _everything(cells: Cells) -> Table:
+    """Return the table of all results."""
     lines: list[list[Cell]] = []
-    for (case, _, _), cell in found.items():
+    for (case, _, _), cell in cells.items():
         if not cell.ran:
             lines.append([case, cell.model, cell.solver, *[None] * 8, "not run"])
             continue
-        exact = next(one.exact for one in CASES if one.name == case)
+        exact = next(each.exact for each in CASES if each.name == case)
         lines.append(
             [
                 case, cell.model, cell.solver, cell.normal, cell.tangential,
@@ -384,13 +393,14 @@ def _everything(found: Cells) -> Table:
             Column("time [ms]", ".3g"), "status",
         ],
         lines,
-        "Errors are the judge's, on the contact problem as given; a solver of the relaxation that solves it"
-        " is RELAXED where the box slides. Times without compilation, the better of two.",
+        "Errors are those of the judge on the contact problem; a solver of the relaxation has the status"
+        " RELAXED where the box slides. Times without compilation, the shorter of two.",
     )  # fmt: skip
 
 
 def _laws(quick: bool) -> Figure:
-    """What the relaxation does to a sliding box: force and opening velocity against the slope."""
+    """Return the figure of normal force and opening velocity of a sliding box over the slope, by both
+    laws."""
     mu = 0.3
     slopes = np.linspace(0.0, 45.0, 10 if quick else 46)
     exact, relaxed, opening = (np.empty(slopes.size) for _ in range(3))
@@ -409,7 +419,7 @@ def _laws(quick: bool) -> Figure:
         )
         for title, label, by_law, by_relaxation in (
             ("Normal force", "N [N]", exact, relaxed),
-            ("Velocity at which the contacts open", "u_N / (g h) [-]", 0.0 * slopes, opening / (GRAVITY * H)),
+            ("Opening velocity of the contacts", "u_N / (g h) [-]", 0.0 * slopes, opening / (GRAVITY * H)),
         )
     ]  # fmt: skip
     return Figure(f"A box on a slope, mu = {mu:g}: it slides above {bound:.1f}°", panels)

@@ -1,9 +1,9 @@
 """Rolling friction by interior point: chapter 2 of the report of H. M. Nguyen (2021), on piles and chutes.
 
 Four algorithms for the convex relaxation of contact with rolling friction: the simple interior-point
-method, Mehrotra's predictor and corrector, and the same with Nesterov-Todd scaling written with Q_p or
-with F. Every algorithm is run once on every problem, as far as it goes; iterations and times to a
-tolerance are read off its iterates.
+method, Mehrotra's predictor-corrector method, and the latter with Nesterov-Todd scaling, written with Q_p or
+with F. Every algorithm runs once on every problem until it makes no progress; iterations and times to a
+tolerance are read from its iterates.
 """
 
 from collections.abc import Sequence
@@ -34,34 +34,38 @@ NAME = "rolling"
 SUMMARY = "rolling friction by interior point: four algorithms on piles and chutes of spheres"
 
 TOLERANCE = TOLERANCES[0]
-"""What the report takes in all but its profiles [-]."""
+"""Tolerance of the report except in its profiles [-]."""
 STEPPED = ("mehrotra", "nt-f")
-"""Algorithms that are also run with separate steps on all problems of at most NOT_LARGE contacts."""
+"""Algorithms that also run with separate steps on all problems of at most NOT_LARGE contacts."""
 FACTORS = ("lu", "ldl", "cholesky")
-"""Factorisations that are timed against each other."""
+"""Factorisations whose times are compared."""
 COARSE = 1e-6
-"""Down to this error, with the gap, their iterations are timed [-]."""
+"""Error, with the gap, down to which iterations of factorisations are timed [-]; heuristic."""
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Run all algorithms on all problems; `quick` takes a dozen small ones.
 
-    Times are of the processor, on one thread: what else the machine does hardly counts.
+    Times are processor times on one thread, almost independent of the load of the machine.
     """
     with threadpool_limits(limits=1):
         return _study(quick, progress)
 
 
 def _study(quick: bool, progress: Progress | None) -> Study:
+    """Return the study, on the threads that are allowed."""
+    # 1. All problems with equal steps.
     chosen = cases(quick)
     shown = {n: chosen.index(case) for n, case in SHOWN.items()}
     repeats = 1 if quick else REPEATS
     warm_up()
     equal = _all(chosen, ALGORITHMS, "equal", repeats, progress)
+    # 2. Smaller problems with separate steps, and their runs with equal steps.
     small = [k for k, first in enumerate(equal["simple"]) if first.contacts <= NOT_LARGE]
     separate = _all([chosen[k] for k in small], STEPPED, "separate", repeats, progress)
-    beside = {a: [equal[a][k] for k in small] for a in STEPPED}
-    apart = {
+    equal_small = {a: [equal[a][k] for k in small] for a in STEPPED}
+    # 3. The problems of figures with separate steps, by all algorithms.
+    separate_shown = {
         (n, a): separate[a][small.index(k)]
         if a in STEPPED
         else record(chosen[k], a, steps="separate", repeats=1)
@@ -71,7 +75,7 @@ def _study(quick: bool, progress: Progress | None) -> Study:
     timings = _factor_times(chosen, repeats, progress)
     return Study(
         NAME,
-        *_exhibits(equal, beside, separate, apart, timings, shown),
+        *_exhibits(equal, equal_small, separate, separate_shown, timings, shown),
         {"runs": [_summary(each) for group in (equal, separate) for runs in group.values() for each in runs]},
     )
 
@@ -79,10 +83,11 @@ def _study(quick: bool, progress: Progress | None) -> Study:
 def _all(
     chosen: Sequence[Case], algorithms: Sequence[str], steps: str, repeats: int, progress: Progress | None
 ) -> Runs:
+    """Return the runs of the algorithms on the chosen problems."""
     runs: Runs = {a: [] for a in algorithms}
-    tell = Parts(progress, len(chosen))
+    report = Parts(progress, len(chosen))
     for case in chosen:
-        tell(f"{steps} steps, {case.name}")
+        report(f"{steps} steps, {case.name}")
         problem = case.problem()
         for algorithm in algorithms:
             runs[algorithm].append(record(case, algorithm, steps=steps, problem=problem, repeats=repeats))
@@ -92,29 +97,29 @@ def _all(
 def _factor_times(
     chosen: Sequence[Case], repeats: int, progress: Progress | None
 ) -> list[tuple[int, dict[str, float]]]:
-    """Time of one iteration of nt-f with each factorisation, on piles at rest: contacts, and times [s].
+    """Return contacts and times of one iteration of nt-f with each factorisation, on piles at rest [s].
 
-    The mean over the iterations to a tolerance that all of them meet, preparation left aside.
+    Times are means over the iterations to the tolerance `COARSE`, without preparation.
     """
     timed = [case for case in chosen if case.family == "pile" and case.friction is FRICTIONS[0]]
-    found, tell = [], Parts(progress, len(timed))
+    rows, report = [], Parts(progress, len(timed))
     for case in timed:
-        tell(f"factorisations, {case.name}")
+        report(f"factorisations, {case.name}")
         problem = case.problem()
         runs = {f: record(case, "nt-f", factor=f, problem=problem, repeats=repeats) for f in FACTORS}
         times = {f: each.per_iteration(COARSE) for f, each in runs.items()}
-        found.append((problem.contacts, times))
-    return sorted(found, key=lambda pair: pair[0])
+        rows.append((problem.contacts, times))
+    return sorted(rows, key=lambda pair: pair[0])
 
 
 def _exhibits(
-    equal: Runs, beside: Runs, separate: Runs, apart: dict[tuple[int, str], Run],
+    equal: Runs, equal_small: Runs, separate: Runs, separate_shown: dict[tuple[int, str], Run],
     timings: list[tuple[int, dict[str, float]]], shown: dict[int, int],
 ) -> tuple[list[Table], dict[str, Figure]]:  # fmt: skip
-    """All tables and figures."""
-    factors, drawn = tables.factor_exhibits(timings)
-    last = {n: apart[n, "mehrotra"].until(TOLERANCE) for n in shown}
-    found = [
+    """Return all tables and figures."""
+    factors, factors_figure = tables.factor_exhibits(timings)
+    last = {n: separate_shown[n, "mehrotra"].until(TOLERANCE) for n in shown}
+    all_tables = [
         tables.problems_table(equal["simple"]),
         tables.operators_table(*(equal[a][shown[351]].until(TOLERANCE) for a in ("nt-qp", "nt-f"))),
         tables.totals_table(equal, TOLERANCE),
@@ -124,14 +129,14 @@ def _exhibits(
         tables.reach_table(equal),
         tables.profile_table(equal),
         factors,
-        tables.jump_table(beside, separate, TOLERANCE),
+        tables.jump_table(equal_small, separate, TOLERANCE),
         tables.steps_table(last[2], "Table 2.3: mehrotra with separate steps at n = 2", 5),
         tables.steps_table(last[100], "Table 2.4: mehrotra with separate steps at n = 100"),
     ]
     of = {a: [equal[a][k].until(TOLERANCE) for k in shown.values()] for a in ALGORITHMS}
     sides = [each for pair in zip(of["nt-qp"], of["nt-f"], strict=True) for each in pair]
     jumps = [
-        (equal[a][k].until(TOLERANCE), apart[n, a].until(TOLERANCE))
+        (equal[a][k].until(TOLERANCE), separate_shown[n, a].until(TOLERANCE))
         for n, k in shown.items()
         for a in STEPPED
     ]
@@ -146,20 +151,20 @@ def _exhibits(
         "fig-2.9-2.11": tables.jump_figure("Figures 2.9 to 2.11: the jump", jumps),
         "step-lengths": tables.lengths_figure("Separate steps, Mehrotra's scheme", list(last.values())),
         "times": tables.times_figure(equal, TOLERANCE),
-        "factors": drawn,
+        "factors": factors_figure,
     }
-    pairs = [pair for a in STEPPED for pair in zip(beside[a], separate[a], strict=True)]
+    pairs = [pair for a in STEPPED for pair in zip(equal_small[a], separate[a], strict=True)]
     failed = [pair[1] for pair in pairs if jumped(*pair, TOLERANCE)]
     if failed:
         failed.sort(key=lambda each: each.iterations)
         ends = [failed[0], failed[-1]] if len(failed) > 1 else failed
-        title = "Figure 2.12: failures that only separate steps have"
+        title = "Figure 2.12: failures with separate steps only"
         figures["fig-2.12"] = tables.errors_figure(title, ends, TOLERANCE)
-    return found, figures
+    return all_tables, figures
 
 
 def _summary(each: Run) -> dict[str, Any]:
-    """One run as JSON holds it."""
+    """Return the data of a run in JSON types."""
     return {
         "problem": each.case.name,
         "contacts": each.contacts,

@@ -1,4 +1,4 @@
-"""Tables of the rolling study, beside the numbers that its report prints, and figures, numbered as there."""
+"""Tables of the rolling study with the printed numbers of the report, and figures, numbered as there."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ PRINTED = {
 """Table 2.2 of the report: total iterations over its 201 problems, average time [s]."""
 
 Runs = dict[str, list[Run]]
-"""By algorithm, the runs on all problems, in the same order."""
+"""Runs on all problems by algorithm, in the same order."""
 ERROR_NAMES = ("comp 1", "comp 2", "pinfeas", "dinfeas")
 """Columns of errors, in the report's order."""
 WIDEST = 16.0
@@ -27,52 +27,52 @@ WIDEST = 16.0
 
 
 def problems_table(runs: Sequence[Run]) -> Table:
-    """What the problems are."""
-    found = {name: [run.contacts for run in runs if run.case.family == name] for name in ("pile", "chute")}
-    found["all"] = [run.contacts for run in runs]
+    """Return the table of problems by family."""
+    families = {name: [run.contacts for run in runs if run.case.family == name] for name in ("pile", "chute")}
+    families["all"] = [run.contacts for run in runs]
     return Table.of(
         "Problems",
-        [(name, contacts) for name, contacts in found.items() if contacts],
+        [(name, contacts) for name, contacts in families.items() if contacts],
         ("family", lambda family, contacts: family),
         ("problems", lambda family, contacts: len(contacts)),
         ("fewest contacts", lambda family, contacts: min(contacts)),
         ("median contacts", lambda family, contacts: int(np.median(contacts))),
         ("most contacts", lambda family, contacts: max(contacts)),
-        note="the report has 201 problems, which it does not describe further",
+        note="the report has 201 problems without further description",
     )
 
 
 def operators_table(by_point: Run, by_f: Run) -> Table:
-    """Table 2.1: the two ways to write the scaling, first and last iterations."""
+    """Return table 2.1: errors with the scaling written with Q_p and with F, in first and last iterations."""
     last = min(by_point.iterations, by_f.iterations)
     rows: list[tuple[Cell, ...]] = []
     for k in (*range(min(5, last + 1)), *range(max(5, last - 4), last + 1)):
-        one, other = _errors(by_point, k), _errors(by_f, k)
-        apart = (abs(x - y) / max(abs(x), abs(y), 1e-300) for x, y in zip(one[:2], other[:2], strict=True))
-        rows.append((k, *one, *other, max(apart)))
+        a, b = _errors(by_point, k), _errors(by_f, k)
+        differences = (abs(x - y) / max(abs(x), abs(y), 1e-300) for x, y in zip(a[:2], b[:2], strict=True))
+        rows.append((k, *a, *b, max(differences)))
     names = [f"{w} {e}" for w in ("Q_p", "F") for e in ERROR_NAMES]
     return Table(
         f"Table 2.1: errors with Q_p and with F at n = {by_point.contacts}",
         ["iteration", *(Column(name, ".2e") for name in names), Column("largest difference", ".1e")],
         rows,
         f"time: Q_p {by_point.seconds[-1]:.4g} s, F {by_f.seconds[-1]:.4g} s; report: 17.83 s and 14.45 s."
-        " The difference is relative, of the complementarities.",
+        " Differences are relative ones of the complementarities.",
     )
 
 
 def _solved_by_all(runs: Runs, tolerance: float, measure: str) -> Runs:
-    """The runs on the problems that all algorithms solve."""
+    """Return the runs on the problems that all algorithms solve."""
     met = [[run.first(tolerance, measure) is not None for run in each] for each in runs.values()]
     common = np.flatnonzero(np.all(met, axis=0)).tolist()
     return {name: [each[k] for k in common] for name, each in runs.items()}
 
 
 def totals_table(runs: Runs, tolerance: float, measure: str = "own") -> Table:
-    """Table 2.2: iterations and time of the four algorithms over the problems all of them solve."""
+    """Return table 2.2: iterations and time of the four algorithms on the problems that all of them solve."""
     common = _solved_by_all(runs, tolerance, measure)
-    count = {name: sum(run.first(tolerance, measure) or 0 for run in kept) for name, kept in common.items()}
+    count = {name: sum(run.first(tolerance, measure) or 0 for run in each) for name, each in common.items()}
     solved = {name: sum(run.first(tolerance, measure) is not None for run in runs[name]) for name in runs}
-    times = {name: [run.time(tolerance, measure) for run in kept] for name, kept in common.items()}
+    times = {name: [run.time(tolerance, measure) for run in each] for name, each in common.items()}
     return Table.of(
         f"Table 2.2: the four algorithms at tolerance {tolerance:.0e}, measure: {MEASURES[measure]}",
         runs,
@@ -90,28 +90,28 @@ def totals_table(runs: Runs, tolerance: float, measure: str = "own") -> Table:
 
 
 def claims_table(runs: Runs, tolerance: float, measure: str = "own") -> Table:
-    """What the report concludes from its Table 2.2 and its profiles, and what is found here."""
+    """Return the ratios of iterations and times behind the conclusions of the report, there and here."""
     common = _solved_by_all(runs, tolerance, measure)
-    count = {a: float(sum(run.first(tolerance, measure) or 0 for run in kept)) for a, kept in common.items()}
-    seconds = {a: sum(run.time(tolerance, measure) for run in kept) for a, kept in common.items()}
+    count = {a: float(sum(run.first(tolerance, measure) or 0 for run in each)) for a, each in common.items()}
+    seconds = {a: sum(run.time(tolerance, measure) for run in each) for a, each in common.items()}
     return Table.of(
-        f"What the report concludes, as ratios over {len(common['simple'])} problems, measure:"
+        f"Conclusions of the report, as ratios over {len(common['simple'])} problems, measure:"
         f" {MEASURES[measure]}",
         [
-            (what, k, found, one, other)
-            for k, (what, found) in enumerate((("iterations", count), ("time", seconds)))
-            for one, other in (("simple", "mehrotra"), ("nt-f", "mehrotra"), ("nt-qp", "nt-f"))
+            (quantity, k, totals, a, b)
+            for k, (quantity, totals) in enumerate((("iterations", count), ("time", seconds)))
+            for a, b in (("simple", "mehrotra"), ("nt-f", "mehrotra"), ("nt-qp", "nt-f"))
         ],
-        ("ratio", lambda what, k, found, one, other: f"{what}, {one} / {other}"),
-        ("report", ".3f", lambda what, k, found, one, other: PRINTED[one][k] / PRINTED[other][k]),
-        ("here", ".3f", lambda what, k, found, a, b: found[a] / found[b] if found[b] else np.nan),
+        ("ratio", lambda quantity, k, totals, a, b: f"{quantity}, {a} / {b}"),
+        ("report", ".3f", lambda quantity, k, totals, a, b: PRINTED[a][k] / PRINTED[b][k]),
+        ("here", ".3f", lambda quantity, k, totals, a, b: totals[a] / totals[b] if totals[b] else np.nan),
         note="the corrector here has Q_p arw(û)^-1 before the second-order term, which (1.32) of the report"
         " lacks",
     )
 
 
 def reach_table(runs: Runs) -> Table:
-    """How many problems meet each tolerance, on each measure."""
+    """Return the table of the number of problems that meet each tolerance, by measure."""
     rows: list[tuple[Cell, ...]] = []
     for measure, named in MEASURES.items():
         for tolerance in TOLERANCES:
@@ -125,12 +125,12 @@ def reach_table(runs: Runs) -> Table:
         ("measure", Column("tolerance", ".0e"), *(Column(a, ".1e") for a in runs)),
         rows,
         "The report's errors are absolute, and the impulses of these problems far below one, so that 1e-17"
-        " says nothing of relative accuracy; the judge's are relative: double precision ends near 1e-16.",
+        " is no relative accuracy; the judge's errors are relative: double precision ends near 1e-16.",
     )
 
 
 def jump_table(equal: Runs, separate: Runs, tolerance: float) -> Table:
-    """Equal against separate steps: what is solved, and in how many iterations dinfeas grows."""
+    """Return the table of equal against separate steps: solved problems and growths of dinfeas."""
     items = []
     for name in separate:
         pairs = list(zip(equal[name], separate[name], strict=True))
@@ -147,21 +147,21 @@ def jump_table(equal: Runs, separate: Runs, tolerance: float) -> Table:
         ("problems", lambda name, steps, runs, *_: len(runs)),
         ("solved", lambda name, steps, runs, *_: sum(run.first(tolerance) is not None for run in runs)),
         ("failed", lambda name, steps, runs, *_: sum(run.first(tolerance) is None for run in runs)),
-        ("which the other solves", lambda name, steps, runs, only, total: only),
+        ("solved by the other", lambda name, steps, runs, only, total: only),
         ("iterations", lambda name, steps, runs, only, total: total),
         ("growths of dinfeas", lambda name, steps, runs, *_: sum(run.growths for run in runs)),
         ("problems with a growth", lambda name, steps, runs, *_: sum(run.growths > 0 for run in runs)),
-        note="iterations over the problems that both solve; rounding is not counted as a growth",
+        note="iterations on the problems that both solve; growths exclude rounding",
     )
 
 
-def jumped(one: Run, other: Run, tolerance: float) -> bool:
-    """Whether the other run misses what the one meets."""
-    return one.first(tolerance) is not None and other.first(tolerance) is None
+def jumped(first: Run, second: Run, tolerance: float) -> bool:
+    """Return whether the first run meets the tolerance and the second does not."""
+    return first.first(tolerance) is not None and second.first(tolerance) is None
 
 
 def steps_table(run: Run, title: str, most: int = 18) -> Table:
-    """Tables 2.3 and 2.4: the last iterations with separate steps."""
+    """Return tables 2.3 and 2.4: the last iterations with separate steps."""
     shown = range(max(0, run.iterations + 1 - most), run.iterations + 1)
     ended = f"; it ended because {run.reason}" if run.reason else ""
     return Table(
@@ -173,7 +173,8 @@ def steps_table(run: Run, title: str, most: int = 18) -> Table:
 
 
 def factor_exhibits(timings: Sequence[tuple[int, dict[str, float]]]) -> tuple[Table, Figure]:
-    """LU of the unsymmetric system against factors that use symmetry, on the same iterations."""
+    """Return table and figure of LU of the unsymmetric system against symmetric factorisations, on the same
+    iterations."""
     kinds = list(timings[0][1]) if timings else []
     n = np.array([float(contacts) for contacts, _ in timings])
     curves = [Curve(kind, n, np.array([t[kind] for _, t in timings])) for kind in kinds]
@@ -182,36 +183,36 @@ def factor_exhibits(timings: Sequence[tuple[int, dict[str, float]]]) -> tuple[Ta
         "LU against LDLᵀ: time of one iteration of nt-f",
         ("contacts", *(Column(f"{kind} [s]", ".4g") for kind in kinds), Column("lu / ldl", ".2f")),
         [(m, *t.values(), t["lu"] / t["ldl"] if t["ldl"] else float("nan")) for m, t in timings],
-        "the report used LU throughout and expected LDLᵀ to pay",
+        "the report used LU throughout and expected LDLᵀ to be faster",
     )
     return table, Figure("LU against LDLᵀ", [panel], across=1)
 
 
 def profile_costs(runs: Runs, tolerance: float, measure: str) -> Array:
-    """Times to the tolerance [s], infinite for failures, shape (problems, algorithms)."""
+    """Return times to the tolerance [s], infinite for failures, shape (problems, algorithms)."""
     return np.array([[run.time(tolerance, measure) for run in runs[a]] for a in runs]).T
 
 
 def profile_table(runs: Runs) -> Table:
-    """The profiles at the best time, within twice of it, and in the end."""
+    """Return the table of profiles at the best time, at twice the best time, and at infinite time."""
     rows: list[tuple[Cell, ...]] = []
     for measure, named in MEASURES.items():
         for tolerance in TOLERANCES:
             profile = performance_profile(profile_costs(runs, tolerance, measure))
-            for tau, where in ((1.0, "best"), (2.0, "within twice the best"), (np.inf, "solved at all")):
-                rows.append((named, tolerance, where, *profile.at(tau).tolist()))
+            for tau, label in ((1.0, "best"), (2.0, "within twice the best"), (np.inf, "solved")):
+                rows.append((named, tolerance, label, *profile.at(tau).tolist()))
     columns: list[Column | str] = ["measure", Column("tolerance", ".0e"), "share of problems"]
     columns += [Column(a, ".3f") for a in ALGORITHMS]
     return Table("Figures 2.5 to 2.8: performance profiles by time", columns, rows)
 
 
 def _errors(run: Run, k: int) -> list[float]:
-    """comp 1, comp 2, pinfeas, dinfeas of iterate k, in the report's order."""
+    """Return comp 1, comp 2, pinfeas, dinfeas of iterate k, in the report's order."""
     return run.errors[k, [2, 3, 0, 1]].tolist()
 
 
 def errors_figure(title: str, runs: Sequence[Run], tolerance: float) -> Figure:
-    """Figures 2.1 to 2.4: the four errors along the iterations, a panel for each run."""
+    """Return figures 2.1 to 2.4: the four errors over the iterations, a panel for each run."""
     panels = []
     for run in runs:
         x, name = np.arange(run.iterations + 1.0), f"n = {run.contacts}, {run.algorithm}"
@@ -221,7 +222,7 @@ def errors_figure(title: str, runs: Sequence[Run], tolerance: float) -> Figure:
 
 
 def jump_figure(title: str, pairs: Sequence[tuple[Run, Run]]) -> Figure:
-    """Figures 2.9 to 2.11: dinfeas with equal and with separate steps."""
+    """Return figures 2.9 to 2.11: dinfeas with equal and with separate steps."""
     panels = []
     for pair in pairs:
         curves = [
@@ -234,7 +235,7 @@ def jump_figure(title: str, pairs: Sequence[tuple[Run, Run]]) -> Figure:
 
 
 def lengths_figure(title: str, runs: Sequence[Run]) -> Figure:
-    """Step lengths along the iterations."""
+    """Return the figure of step lengths over the iterations."""
     panels = []
     for run in runs:
         x = np.arange(1.0, run.iterations + 1.0)
@@ -245,7 +246,7 @@ def lengths_figure(title: str, runs: Sequence[Run]) -> Figure:
 
 
 def profiles_figure(runs: Runs, measure: str) -> Figure:
-    """Figures 2.5 to 2.8: the profiles at the four tolerances, on one measure."""
+    """Return figures 2.5 to 2.8: the profiles at the four tolerances, for one measure."""
     panels = []
     for tolerance in TOLERANCES:
         profile = performance_profile(profile_costs(runs, tolerance, measure))
@@ -261,7 +262,7 @@ def profiles_figure(runs: Runs, measure: str) -> Figure:
 
 
 def times_figure(runs: Runs, tolerance: float) -> Figure:
-    """Time and iterations against the number of contacts."""
+    """Return the figure of times and iterations over the number of contacts."""
     time, count = [], []
     for name, each in runs.items():
         met = [run for run in each if run.first(tolerance) is not None]
@@ -269,7 +270,7 @@ def times_figure(runs: Runs, tolerance: float) -> Figure:
         time.append(Curve(name, n, np.array([run.time(tolerance) for run in met]), "o"))
         count.append(Curve(name, n, np.array([float(run.first(tolerance) or 0) for run in met]), "o"))
     return Figure(
-        f"The four algorithms to {tolerance:.0e} on the report's measure",
+        f"The four algorithms to {tolerance:.0e} by the report's measure",
         [
             Panel("time", "contacts", "time [s]", time, log_x=True, log_y=True),
             Panel("iterations", "contacts", "iterations", count, log_x=True),

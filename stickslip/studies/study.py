@@ -2,8 +2,7 @@
 
 A study is a module with `NAME`, `SUMMARY` (one line) and `run(quick, progress) -> Study`, listed in
 `stickslip.studies.STUDIES`. It neither prints nor draws. Further keyword arguments of `run` are options of
-the
-study; the command line has an option for each.
+the study; the command line has an option for each.
 """
 
 from __future__ import annotations

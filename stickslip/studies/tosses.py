@@ -1,9 +1,11 @@
-"""What real tosses tell of a cube: friction, restitution, inertia and centre of mass, beside MuJoCo.
+"""Identification of a cube from measured tosses: friction, restitution, inertia and centre of mass, compared
+with MuJoCo.
 
 A model is fitted on some tosses and predicts all others over their whole length, each from a ballistic fit of
-its frames before contact (docs/tosses.md). Ours follows the gradient of the error through every impact;
-MuJoCo's is fitted by the same loop with central differences, from the shape that ours found, and further by
-Nelder and Mead's search. Without a file it runs on tosses that it makes itself, whose numbers are known.
+its frames before contact (docs/tosses.md). The fit of stickslip's model follows the gradient of the error
+through every impact. MuJoCo's model is fitted by the same loop with central differences, from the shape that
+stickslip's fit found, and then by the search of Nelder and Mead. Without a file the study uses synthetic
+tosses with known numbers.
 """
 
 import os
@@ -17,7 +19,7 @@ from stickslip.exhibits import Cell, Curve, Figure, Panel, Table
 from stickslip.state import Array
 from stickslip.studies.study import Parts, Progress, Study, StudyInputError
 from stickslip.studies.tosses_cube import KNOWN, SITE, Cube, made
-from stickslip.studies.tosses_fit import Share, Stage, Tell, fit, predict, workers
+from stickslip.studies.tosses_fit import Report, Share, Stage, fit, predict, workers
 from stickslip.studies.tosses_models import SHAPE, TILT, Model, SoftCube, column
 from stickslip.studies.tosses_records import FORMAT, LEAST, RATE, Site, Toss, read, tosses_of, without_copies
 
@@ -27,44 +29,45 @@ SUMMARY = (
 )
 
 MODELS: tuple[type[Model], ...] = (Cube, SoftCube)
-"""Who is fitted."""
+"""Models that are fitted."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of everything."""
+    """Numbers of tosses, frames and iterations."""
 
     train: int = 64
-    """Tosses to fit on."""
+    """Number of tosses to fit on."""
     made: int = 24
-    """Tosses that are made where no file is given; two thirds of them are fitted on."""
+    """Number of synthetic tosses, if no file is given; the fit uses two thirds of them."""
     frames: int = 80
-    """Of each of these."""
+    """Frames of each synthetic toss."""
     short: tuple[int, int] = (10, 25)
-    """Frames of the first and of the second part of a fit."""
+    """Frames in the first and in the second stage of a fit."""
     iterations: tuple[int, int, int] = (4, 5, 3)
-    """Steps of Gauss-Newton in each of its three parts; the third is over all frames."""
+    """Gauss-Newton steps in each of the three stages; the third uses all frames."""
     evaluations: int = 400
-    """Of the loss, most in each part that a search without derivatives makes."""
+    """Largest number of evaluations of the loss by the search without derivatives, in each stage."""
 
 
 QUICK = Plan(made=6, frames=36, short=(6, 10), iterations=(3, 1, 0), evaluations=12)
-"""A small part, in seconds."""
+"""Plan of a small part that takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """How a model predicts the tosses that it was not fitted on."""
+    """Predictions of a model for the tosses that it was not fitted on."""
 
     model: type[Model]
+    """Class of the model."""
     fitted: bool
-    """Or as it comes, with nominal numbers."""
+    """Whether the numbers are fitted; otherwise they are nominal."""
     theta: Array
-    """Its numbers, in their units [-], shape (k,)."""
+    """Numbers of the model, in their units [-], shape (k,)."""
     errors: list[Array]
-    """Of each toss, distances and angles [% of the width, degrees], shape (frames, 2) each."""
+    """Distances and angles of each toss [% of the width, degrees], shape (frames, 2) each."""
     overlap: Array
-    """Deepest of each toss [m], shape (tosses,)."""
+    """Deepest overlap of each toss [m], shape (tosses,)."""
 
     @property
     def means(self) -> Array:
@@ -73,7 +76,7 @@ class Predicted:
 
     @property
     def title(self) -> str:
-        """What figures call it."""
+        """Name in figures."""
         return f"{self.model.title}, {'fitted' if self.fitted else 'not fitted'}"
 
 
@@ -82,31 +85,32 @@ def run(
     train: int | None = None, seed: int = 0, predict: str | PathLike[str] | None = None,
     processes: int | None = None,
 ) -> Study:  # fmt: skip
-    """Fit on `train` tosses of the file `data` and predict all others of it, or all of the file `predict`.
+    """Fit on `train` tosses of the file `data`, and predict all other tosses of it or all of the file
+    `predict`.
 
-    seed draws the tosses that are fitted on; processes share the work, as many as there are processors unless
-    given. `quick` fits little.
+    `seed` selects the tosses to fit on. `processes` is the number of processes, by default that of
+    processors. `quick` takes a small plan.
     """
     plan = QUICK if quick else Plan()
-    chosen, asked, about = tosses_to_use(plan, data, train, seed, predict)
+    chosen, others, about = tosses_to_use(plan, data, train, seed, predict)
     count = processes if processes is not None else 1 if quick else os.cpu_count() or 1
     if count < 1:
-        raise StudyInputError(f"processes is {count}; at least one must work")
+        raise StudyInputError(f"processes is {count}; it must be at least 1")
     with workers(count) as share:
-        site, found = compare(share, plan, chosen, asked, progress)
-    tables = [results(found, about), _numbers(found, site, known=data is None)]
-    means = {one.title: one.means.round(4).tolist() for one in found}
-    more = {"mean distance [%] and angle [deg] of tosses": means}
-    return Study(NAME, tables, {"errors": _figure(found)}, more)
+        site, predictions = compare(share, plan, chosen, others, progress)
+    tables = [results(predictions, about), _numbers(predictions, site, known=data is None)]
+    means = {each.title: each.means.round(4).tolist() for each in predictions}
+    data_of_tosses = {"mean distance [%] and angle [deg] of tosses": means}
+    return Study(NAME, tables, {"errors": _figure(predictions)}, data_of_tosses)
 
 
 def tosses_to_use(
     plan: Plan, data: str | PathLike[str] | None, train: int | None, seed: int,
     other: str | PathLike[str] | None,
 ) -> tuple[list[Toss], list[Toss], str]:  # fmt: skip
-    """The tosses to fit on, those to predict, and a sentence about them; no toss is among both."""
+    """Return the tosses to fit on, those to predict, and a note about their source; no toss is in both."""
     if seed < 0:
-        raise StudyInputError(f"seed is {seed}; it counts from 0")
+        raise StudyInputError(f"seed is {seed}; it must be >= 0")
     if data is None:
         if other is not None:
             raise StudyInputError(f"to predict tosses of a file needs data to fit on: {FORMAT}")
@@ -118,110 +122,114 @@ def tosses_to_use(
     if train < 2:
         raise StudyInputError(f"train is {train}; a fit needs at least two tosses")
     order = np.random.default_rng(seed).permutation(len(every))
-    held = [] if other is None else read(other)
-    every = without_copies([every[i] for i in order], but=held)
-    if len(every) < train + (other is None) or (other is not None and not held):
-        there = f"{len(every)} different tosses to fit on" + (f" and {len(held)} to predict" if other else "")
+    test = [] if other is None else read(other)
+    every = without_copies([every[i] for i in order], but=test)
+    if len(every) < train + (other is None) or (other is not None and not test):
+        count = f"{len(every)} different tosses to fit on" + (f" and {len(test)} to predict" if other else "")
         raise StudyInputError(
-            f"{there}, each with {LEAST} frames before contact; {train} are to be fitted on, others predicted"
+            f"{count}, each with {LEAST} frames before contact; {train} are to be fitted on, others predicted"
         )
-    return every[:train], held or every[train:], about
+    return every[:train], test or every[train:], about
 
 
 def compare(
-    share: Share, plan: Plan, chosen: Sequence[Toss], asked: Sequence[Toss],
+    share: Share, plan: Plan, chosen: Sequence[Toss], others: Sequence[Toss],
     progress: Progress | None = None,
 ) -> tuple[Site, list[Predicted]]:  # fmt: skip
-    """Fit every model and let it predict, fitted and not."""
-    each = sum(plan.iterations) + 3 + 2  # steps, searches, predictions, of which some may not be needed
-    tell = Parts(progress, len(MODELS) * each)
-    site, shape, found = Site.of(chosen), column(SHAPE, "guess"), []
+    """Fit every model on the chosen tosses, and predict the others with fitted and with nominal numbers."""
+    parts = sum(plan.iterations) + 3 + 2  # steps, searches and predictions; some may not be needed
+    report = Parts(progress, len(MODELS) * parts)
+    site, shape, predictions = Site.of(chosen), column(SHAPE, "guess"), []
     for k, kind in enumerate(MODELS):
-        theta = fitted(share, kind, plan, site, chosen, shape, tell)
-        shape, tell.done = theta[-len(SHAPE) :], (k + 1) * each - 2
+        # 1. Fit; the shape is the initial guess of the next model.
+        theta = fitted(share, kind, plan, site, chosen, shape, report)
+        shape, report.done = theta[-len(SHAPE) :], (k + 1) * parts - 2
+        # 2. Predictions with fitted and with nominal numbers.
         for where, numbers in ((site, theta), (Site.nominal(), column(kind.numbers, "nominal"))):
-            tell(f"{kind.title}: predictions")
-            told = predict(share, kind, where, numbers, asked)
-            overlap = np.array([deep for _, deep in told])
-            found.append(Predicted(kind, where is site, numbers, [each for each, _ in told], overlap))
-    tell.end()
-    return site, found
+            report(f"{kind.title}: predictions")
+            pairs = predict(share, kind, where, numbers, others)
+            overlap = np.array([deep for _, deep in pairs])
+            predictions.append(Predicted(kind, where is site, numbers, [each for each, _ in pairs], overlap))
+    report.end()
+    return site, predictions
 
 
 def fitted(
-    share: Share, kind: type[Model], plan: Plan, site: Site, chosen: Sequence[Toss], shape: Array, tell: Tell
-) -> Array:
-    """The numbers of a model by all parts of a fit, in their units, shape (k,); shape: where those of `SHAPE`
-    begin."""
+    share: Share, kind: type[Model], plan: Plan, site: Site, chosen: Sequence[Toss], shape: Array,
+    report: Report,
+) -> Array:  # fmt: skip
+    """Return the numbers of a model after all stages of a fit, in their units, shape (k,); `shape` is the
+    initial guess of the numbers of `SHAPE`."""
     every, n = tuple(number.name for number in kind.numbers), len(chosen)
     theta = column(kind.numbers, "guess")
     theta[-len(SHAPE) :] = shape
     few, more, rest = plan.iterations
-    first = tuple(name for name in every if not name.startswith(TILT))  # few frames tell little of it
+    first = tuple(name for name in every if not name.startswith(TILT))  # few frames hardly depend on the tilt
     stages = [
         Stage(plan.short[0], few, n, first, plan.evaluations),
         Stage(plan.short[1], more, n, every, plan.evaluations),
         Stage(None, rest, max(2, n // 2), kind.late, plan.evaluations if rest else 0),
     ]
-    return fit(share, kind, site, chosen, stages, theta, tell)
+    return fit(share, kind, site, chosen, stages, theta, report)
 
 
-def results(found: Sequence[Predicted], about: str = "") -> Table:
-    """How well everyone predicts."""
+def results(predictions: Sequence[Predicted], about: str = "") -> Table:
+    """Return the table of prediction errors by model."""
     return Table.of(
-        f"{len(found[0].errors)} tosses, predicted over their whole length",
-        found,
-        ("model", lambda one: one.model.title),
-        ("fitted", lambda one: one.fitted),
-        ("distance [% of width]", ".2f", lambda one: one.means[:, 0].mean()),
-        ("angle [deg]", ".2f", lambda one: one.means[:, 1].mean()),
-        ("median distance", ".2f", lambda one: np.median(one.means[:, 0])),
-        ("median angle", ".2f", lambda one: np.median(one.means[:, 1])),
-        ("overlap [mm]", ".3f", lambda one: 1e3 * one.overlap.mean()),
-        ("largest [mm]", ".3f", lambda one: 1e3 * one.overlap.max()),
-        note=f"{about}. Each starts from a ballistic fit of its frames before contact. Mean over the frames"
-        " of each toss, then over tosses.",
+        f"{len(predictions[0].errors)} tosses, predicted over their whole length",
+        predictions,
+        ("model", lambda each: each.model.title),
+        ("fitted", lambda each: each.fitted),
+        ("distance [% of width]", ".2f", lambda each: each.means[:, 0].mean()),
+        ("angle [deg]", ".2f", lambda each: each.means[:, 1].mean()),
+        ("median distance", ".2f", lambda each: np.median(each.means[:, 0])),
+        ("median angle", ".2f", lambda each: np.median(each.means[:, 1])),
+        ("overlap [mm]", ".3f", lambda each: 1e3 * each.overlap.mean()),
+        ("largest [mm]", ".3f", lambda each: 1e3 * each.overlap.max()),
+        note=f"{about}. Each prediction starts from a ballistic fit of the frames before contact. Means over"
+        " the frames of each toss, then over tosses.",
     )
 
 
-def _numbers(found: Sequence[Predicted], site: Site, known: bool) -> Table:
+def _numbers(predictions: Sequence[Predicted], site: Site, known: bool) -> Table:
+    """Return the table of fitted numbers, with the known ones of synthetic tosses."""
     rows: list[list[Cell]] = []
-    fits = [one for one in found if one.fitted]
-    told = [(one.model.numbers, one.theta) for one in fits] + ([(Cube.numbers, KNOWN)] if known else [])
+    fits = [each for each in predictions if each.fitted]
+    pairs = [(each.model.numbers, each.theta) for each in fits] + ([(Cube.numbers, KNOWN)] if known else [])
     shown = [
-        {n.name: n.shown(value) for n, value in zip(numbers, theta, strict=True)} for numbers, theta in told
+        {n.name: n.shown(value) for n, value in zip(numbers, theta, strict=True)} for numbers, theta in pairs
     ]
-    for number in {n.name: n for one in found for n in one.model.numbers}.values():
+    for number in {n.name: n for each in predictions for n in each.model.numbers}.values():
         if not number.name.startswith(TILT):
             rows.append([number.name, number.unit, *(each.get(number.name) for each in shown)])
     for k, axis in enumerate("xyz"):
         same = [float(site.gravity[k])] * len(fits)
         rows.append([f"gravity, {axis}", "m/s²", *same, *([float(SITE.gravity[k])] if known else [])])
     for k, axis in enumerate("xy"):
-        own = [float(np.degrees(site.tilt[k] + one.theta[k - 2])) for one in fits]
+        fitted_tilt = [float(np.degrees(site.tilt[k] + each.theta[k - 2])) for each in fits]
         true = [float(np.degrees(SITE.tilt[k]))] if known else []
-        rows.append([f"tilt of the table about {axis}", "deg", *own, *true])
-    titles = [one.model.title for one in fits]
+        rows.append([f"tilt of the table about {axis}", "deg", *fitted_tilt, *true])
+    titles = [each.model.title for each in fits]
     return Table(
-        "Numbers that were found",
+        "Fitted numbers",
         ["number", "unit", *titles, *(["known"] if known else [])],
         rows,
-        "Gravity is that of the flights; the tilt is fitted, beginning with that of cubes at rest.",
+        "Gravity is computed from the flights; the fit of the tilt starts from that of cubes at rest.",
     )
 
 
-def _figure(found: Sequence[Predicted]) -> Figure:
-    """Mean errors over time, and all tosses by their error."""
+def _figure(predictions: Sequence[Predicted]) -> Figure:
+    """Return the figure of mean errors over time, and of the distribution of tosses by error."""
     panels = []
-    for k, what in enumerate(("distance [% of width]", "angle [deg]")):
+    for k, label in enumerate(("distance [% of width]", "angle [deg]")):
         curves, sorted_ = [], []
-        for one in found:
-            longest = int(np.median([len(each) for each in one.errors]))
-            t = np.arange(1, longest + 1) / RATE
-            mean = [np.mean([each[min(f, len(each) - 1), k] for each in one.errors]) for f in range(longest)]
-            curves.append(Curve(one.title, t, np.array(mean)))
-            share = np.arange(1, len(one.errors) + 1) / len(one.errors)
-            sorted_.append(Curve(one.title, np.sort(one.means[:, k]), share))
-        panels.append(Panel(f"Mean {what}", "time from the last free frame [s]", what, curves, log_y=True))
-        panels.append(Panel(f"Tosses by mean {what}", what, "share of tosses", sorted_, log_x=True))
+        for model in predictions:
+            length = int(np.median([len(each) for each in model.errors]))
+            t = np.arange(1, length + 1) / RATE
+            mean = [np.mean([each[min(f, len(each) - 1), k] for each in model.errors]) for f in range(length)]
+            curves.append(Curve(model.title, t, np.array(mean)))
+            share = np.arange(1, len(model.errors) + 1) / len(model.errors)
+            sorted_.append(Curve(model.title, np.sort(model.means[:, k]), share))
+        panels.append(Panel(f"Mean {label}", "time from the last free frame [s]", label, curves, log_y=True))
+        panels.append(Panel(f"Tosses by mean {label}", label, "share of tosses", sorted_, log_x=True))
     return Figure("Errors of predicted tosses", panels, across=2)

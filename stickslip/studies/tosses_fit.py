@@ -1,8 +1,8 @@
-"""Numbers of a model from tosses, by Gauss-Newton through every impact, and predictions with them.
+"""Fits of the numbers of a model to tosses by Gauss-Newton through every impact, and predictions.
 
-The loss of a toss is the mean over its frames of distance and angle, each over what is aimed at; not their
-squares, so that the few tosses that end on another face do not rule. Its minimum is sought by least squares
-with weights 1 / |r|, over few frames first, in which nothing is chaotic yet, then over more.
+The loss of a toss is the mean over its frames of distance and angle, each over its target accuracy. It does
+not square them, so that the few tosses that end on another face do not dominate. Iteratively reweighted least
+squares with weights 1 / |r| minimise it: first over few frames, which are not chaotic, then over more.
 """
 
 import multiprocessing
@@ -22,25 +22,27 @@ from stickslip.studies.tosses_models import Model, Ride, column
 from stickslip.studies.tosses_records import HALF, Site, Toss, errors
 
 AIM = (8.0, 6.5)
-"""What a distance [% of the width] and an angle [degrees] are weighed by."""
+"""Target accuracy of distances [% of the width] and angles [degrees], which scales the loss; heuristic."""
 WEIGHTS = 100.0 / (2.0 * HALF * AIM[0]), np.degrees(1.0) / AIM[1]
-"""The same for metres and radian [1/m, 1/rad]."""
+"""Inverse of the target accuracy in metres and radian [1/m, 1/rad]."""
 CHAOTIC = 50.0
-"""Change of the loss with a number, by its scale, from which on frames say nothing of it."""
+"""Derivative of the weighed errors by the scaled numbers above which a frame, and all later ones, are ignored
+as chaotic [-]; heuristic."""
 Task = tuple[type[Model], Site, Array, Toss, int | None]
-"""A model, where it is, its numbers, what it rides, and over how many frames; all for None."""
+"""Model, site, numbers, toss, and number of frames (None: all)."""
 Numbers = tuple[float, ...]
-Tell = Callable[[str], None]
-"""Called before each part of the work."""
+"""Numbers as a hashable tuple."""
+Report = Callable[[str], None]
+"""Function called with its name before each part of the work."""
 Share = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
-"""The function of all that is given, in order."""
+"""Function that maps a function over items, possibly in several processes, in order."""
 
 
 @contextmanager
 def workers(processes: int = 1) -> Iterator[Share]:
-    """Processes that share the tosses; this one alone where one is asked for.
+    """Context of a `Share` over so many processes; with 1 it uses this process alone.
 
-    They are started afresh, so a script that asks for several works under `if __name__ == "__main__"`.
+    Processes are spawned, so a script that uses several needs `if __name__ == "__main__"`.
     """
     if processes == 1:
         yield lambda function, given: list(map(function, given))
@@ -54,80 +56,91 @@ def workers(processes: int = 1) -> Iterator[Share]:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a fit."""
+    """A stage of a fit."""
 
     frames: int | None
-    """How many frames of each toss count; all if None."""
+    """Number of frames of each toss in the loss; None: all."""
     iterations: int
-    """Most steps of Gauss-Newton."""
+    """Largest number of Gauss-Newton steps."""
     tosses: int
-    """On how many tosses."""
+    """Number of tosses in the loss."""
     names: tuple[str, ...]
-    """Numbers that are fitted."""
+    """Names of the numbers that are fitted."""
     evaluations: int
-    """Of the loss, most that a search without derivatives makes, for models that need one."""
+    """Largest number of evaluations of the loss by the search without derivatives, for `Model.rough`."""
 
 
 def fit(
     share: Share, kind: type[Model], site: Site, tosses: Sequence[Toss], stages: Sequence[Stage],
-    theta: Array, tell: Tell = lambda _: None,
+    theta: Array, report: Report = lambda _: None,
 ) -> Array:  # fmt: skip
-    """The numbers with which a model predicts tosses best, from a guess, in their units, shape (k,)."""
+    """Return the numbers that minimise the loss of a model, from the guess `theta`, in their units, shape
+    (k,)."""
     for stage in stages:
         problem = _Problem(share, kind, site, tosses[: stage.tosses], stage.frames, stage.names)
-        theta = problem.descend(theta, stage.iterations, tell)
+        theta = problem.descend(theta, stage.iterations, report)
         if kind.rough and stage.evaluations:
-            tell(f"{kind.title}: {stage.frames or 'all'} frames, without derivatives")
-            theta = problem.searched(theta, stage.evaluations)
+            report(f"{kind.title}: {stage.frames or 'all'} frames, without derivatives")
+            theta = problem.search(theta, stage.evaluations)
     return theta
 
 
 def predict(
     share: Share, kind: type[Model], site: Site, theta: Array, tosses: Sequence[Toss]
 ) -> list[tuple[Array, float]]:
-    """For each toss: distances [% of the width] and angles [degrees], shape (frames, 2), and the deepest
-    overlap [m]."""
-    return share(_judged, [(kind, site, theta, toss, None) for toss in tosses])
+    """Return for each toss distances [% of the width] and angles [degrees], shape (frames, 2), and the
+    deepest overlap [m]."""
+    return share(_prediction_errors, [(kind, site, theta, toss, None) for toss in tosses])
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The loss of some tosses over some frames by some numbers."""
+    """The loss of a stage: some tosses over some frames, as a function of some numbers."""
 
     share: Share
+    """Map over tosses."""
     kind: type[Model]
+    """Class of the model."""
     site: Site
+    """Site of the tosses."""
     tosses: Sequence[Toss]
+    """Tosses of the loss."""
     frames: int | None
+    """Number of frames of each toss; None: all."""
     names: tuple[str, ...]
+    """Names of the numbers that are fitted."""
 
-    def descend(self, theta: Array, iterations: int, tell: Tell) -> Array:
+    def descend(self, theta: Array, iterations: int, report: Report) -> Array:
+        """Return the numbers after damped Gauss-Newton steps (Levenberg-Marquardt)."""
         damping = 0.01
         for k in range(iterations):
-            tell(f"{self.kind.title}: {self.frames or 'all'} frames, step {k + 1}")
+            report(f"{self.kind.title}: {self.frames or 'all'} frames, step {k + 1}")
+            # 1. Normal equations of the reweighted least squares.
             loss, A, b = self.equations(theta)
+            # 2. Step with increasing damping until the loss decreases.
             for _ in range(4):
-                left = A + damping * np.trace(A) / len(b) * np.eye(len(b))
-                step = -np.linalg.solve(left, b)
-                found = self.loss(self.moved(theta, step))
-                if found < loss:
+                damped = A + damping * np.trace(A) / len(b) * np.eye(len(b))
+                step = -np.linalg.solve(damped, b)
+                new_loss = self.loss(self.moved(theta, step))
+                if new_loss < loss:
                     break
                 damping *= 4.0
             else:
                 return theta
-            # Weights 1 / |r| make steps short where most errors are large: go on as long as it pays.
+            # 3. Weights 1 / |r| make steps short if most errors are large: double the step while it helps.
             for _ in range(3):
-                farther = self.loss(self.moved(theta, 2.0 * step))
-                if farther >= found:
+                doubled = self.loss(self.moved(theta, 2.0 * step))
+                if doubled >= new_loss:
                     break
-                step, found = 2.0 * step, farther
+                step, new_loss = 2.0 * step, doubled
             theta, damping = self.moved(theta, step), max(damping / 4.0, 1e-4)
-            if loss - found < 3e-3 * loss:
+            if loss - new_loss < 3e-3 * loss:
                 return theta
         return theta
 
-    def searched(self, theta: Array, evaluations: int) -> Array:
-        """Nelder and Mead from there, where differences through stiff contacts lead no further."""
+    def search(self, theta: Array, evaluations: int) -> Array:
+        """Return the numbers after a search of Nelder and Mead from theta, for models with inexact
+        derivatives."""
         free = self.free
         simplex = np.vstack([np.zeros(free.sum()), np.eye(free.sum())])
 
@@ -135,74 +148,82 @@ class _Problem:
             outside = np.abs(theta[free] + self.scale * x - self.moved(theta, x)[free]) / self.scale
             return self.loss(self.moved(theta, x)) + float(outside.sum())
 
-        how = {"maxfev": evaluations, "adaptive": True, "initial_simplex": simplex}
-        return self.moved(theta, minimize(loss, simplex[0], method="Nelder-Mead", options=how).x)
+        options = {"maxfev": evaluations, "adaptive": True, "initial_simplex": simplex}
+        return self.moved(theta, minimize(loss, simplex[0], method="Nelder-Mead", options=options).x)
 
     @property
     def free(self) -> Array:
+        """Whether each number is fitted."""
         return np.array([number.name in self.names for number in self.kind.numbers])
 
     @property
     def scale(self) -> Array:
+        """Scales of the fitted numbers."""
         return column(self.kind.numbers, "scale")[self.free]
 
     def moved(self, theta: Array, step: Array) -> Array:
-        """The numbers after a step in their scales, within their bounds."""
-        tried = theta.copy()
-        tried[self.free] += self.scale * step
-        return np.clip(tried, column(self.kind.numbers, "lower"), column(self.kind.numbers, "upper"))
+        """Return the numbers after a step in units of their scales, clipped to their bounds."""
+        moved = theta.copy()
+        moved[self.free] += self.scale * step
+        return np.clip(moved, column(self.kind.numbers, "lower"), column(self.kind.numbers, "upper"))
 
     def loss(self, theta: Array) -> float:
+        """Return the mean loss of the tosses."""
         return float(np.mean(self.share(_loss, self.tasks(theta))))
 
     def tasks(self, theta: Array) -> list[Task]:
+        """Return the task of each toss."""
         return [(self.kind, self.site, theta, toss, self.frames) for toss in self.tosses]
 
     def equations(self, theta: Array) -> tuple[float, Array, Array]:
-        """The loss, and the normal equations of a step in the scales of the numbers."""
+        """Return the loss, and the normal equations of a step in units of the scales of the numbers."""
         losses, As, bs = zip(*self.share(_equations, self.tasks(theta)), strict=True)
         A, b = np.mean(As, axis=0), np.mean(bs, axis=0)
         return float(np.mean(losses)), A[np.ix_(self.free, self.free)], b[self.free]
 
 
 def _cube(kind: type[Model], site: Site, theta: Array, fine: bool = False) -> Model:
-    """A cube, kept for the tosses that come next."""
+    """Return the model, which is cached for the following tosses."""
     numbers = (site.gravity, site.tilt, theta)
-    return _made(kind, *(tuple(each.tolist()) for each in numbers), fine)
+    return _cached_cube(kind, *(tuple(each.tolist()) for each in numbers), fine)
 
 
 @lru_cache(maxsize=1)
-def _made(kind: type[Model], gravity: Numbers, tilt: Numbers, theta: Numbers, fine: bool) -> Model:
+def _cached_cube(kind: type[Model], gravity: Numbers, tilt: Numbers, theta: Numbers, fine: bool) -> Model:
+    """Return the model for hashable numbers."""
     return kind(Site(np.array(gravity), np.array(tilt)), np.array(theta), fine)
 
 
 def _weighed(toss: Toss, ride: Ride) -> Array:
-    """Distances and angles over what is aimed at [-], shape (frames, 2, 3)."""
+    """Return distances and angles over their target accuracy [-], shape (frames, 2, 3)."""
     n = len(ride.place)
     turned = between(toss.turn[:n], ride.turn)
     return np.stack([WEIGHTS[0] * (ride.place - toss.place[:n]), WEIGHTS[1] * turned], axis=1)
 
 
-def _loss(given: Task) -> float:
-    kind, site, theta, toss, frames = given
+def _loss(task: Task) -> float:
+    """Return the loss of a toss."""
+    kind, site, theta, toss, frames = task
     ride = _cube(kind, site, theta).ride(toss, frames)
     return float(np.linalg.norm(_weighed(toss, ride), axis=2).mean())
 
 
-def _equations(given: Task) -> tuple[float, Array, Array]:
-    kind, site, theta, toss, frames = given
+def _equations(task: Task) -> tuple[float, Array, Array]:
+    """Return the loss of a toss and its weighted normal equations."""
+    kind, site, theta, toss, frames = task
     ride = _cube(kind, site, theta).ride(toss, frames, sensitive=True)
     assert ride.by is not None
     r, scale = _weighed(toss, ride), column(kind.numbers, "scale")
     J = np.stack([WEIGHTS[0] * ride.by[:, :3], WEIGHTS[1] * ride.by[:, 3:]], axis=1) * scale
     size = np.linalg.norm(r, axis=2)
-    w = 1.0 / np.maximum(size, 0.05) / size.size  # least squares of these weights: the mean of |r|
-    late = np.linalg.norm(J, axis=(2, 3)) > CHAOTIC
-    w[np.logical_or.accumulate(late.any(axis=1))] = 0.0
+    w = 1.0 / np.maximum(size, 0.05) / size.size  # with these weights r'r is the mean of |r|
+    chaotic = np.linalg.norm(J, axis=(2, 3)) > CHAOTIC
+    w[np.logical_or.accumulate(chaotic.any(axis=1))] = 0.0
     return float(size.mean()), np.einsum("fs,fsik,fsil->kl", w, J, J), np.einsum("fs,fsik,fsi->k", w, J, r)
 
 
-def _judged(given: Task) -> tuple[Array, float]:
-    kind, site, theta, toss, _ = given
+def _prediction_errors(task: Task) -> tuple[Array, float]:
+    """Return the errors of the prediction of a toss over its whole length, and the deepest overlap [m]."""
+    kind, site, theta, toss, _ = task
     ride = _cube(kind, site, theta, fine=True).ride(toss)
     return errors(toss, ride.place, ride.turn), ride.penetration

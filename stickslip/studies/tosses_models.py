@@ -1,8 +1,8 @@
-"""What a model of a tossed cube is: numbers that are fitted, and rides that it predicts. And MuJoCo's.
+"""Interface of models of a tossed cube (fitted numbers, predicted tosses), and MuJoCo's model.
 
-In MuJoCo's, in the place of restitution stand a time constant, a damping ratio and a slack (`solref`,
-`solimp`) of its own soft contacts. Friction has two values as in ours: that of impacts holds while the table
-bears more than a few weights of the cube.
+Instead of restitution, MuJoCo's model has a time constant, a damping ratio and a slack (`solref`, `solimp`)
+of its soft contacts. Friction has two values as in stickslip's model: that of impacts holds while the table
+carries more than a few weights of the cube.
 """
 
 from collections.abc import Sequence
@@ -18,43 +18,45 @@ from stickslip.state import Array
 from stickslip.studies.tosses_records import CORNERS, HALF, RATE, UNIT, Site, Toss
 
 TILT = "more tilt about"
-"""What numbers of the table's tilt are called."""
+"""Prefix of the names of numbers of the table's tilt."""
 SOLID = 2.0 / 3.0 * HALF**2
 """Moment of inertia over mass of a solid cube [m²]."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a model."""
+    """A number of a model, a parameter of fits."""
 
     name: str
-    """What it is."""
+    """Name in tables."""
     nominal: float
-    """Its value where nothing is fitted."""
+    """Value without a fit."""
     guess: float
-    """Where a fit begins."""
+    """Initial value of a fit."""
     scale: float
-    """A change of it that is neither small nor large."""
+    """Typical change in a fit."""
     lower: float
-    """Least value."""
+    """Lower bound."""
     upper: float
-    """Largest value."""
+    """Upper bound."""
     unit: str = "-"
     """Unit in tables."""
     over: float = 1.0
-    """What it is divided by there; 0 where the number is a logarithm."""
+    """Value of the unit of tables; 0 if the number is a logarithm."""
 
     def shown(self, value: float) -> float:
-        """The value in the unit of tables."""
+        """Return the value in the unit of tables."""
         return float(value / self.over if self.over else np.exp(value))
 
 
 def _moment(axis: str) -> Number:
+    """Return the number of a moment of inertia."""
     limits = (0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID)
     return Number(f"moment of inertia, {axis}", SOLID, SOLID, *limits, "of the solid cube's", SOLID)
 
 
 def _centre(axis: str) -> Number:
+    """Return the number of a coordinate of the centre of mass."""
     return Number(f"centre of mass, {axis}", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT, "mm", 1e-3)
 
 
@@ -64,9 +66,9 @@ SHAPE = (
     Number("radius of corners", 0.002 * UNIT, 0.02 * UNIT, 0.03 * UNIT, 0.002 * UNIT, 0.3 * UNIT, "mm", 1e-3),
     *(Number(f"{TILT} {axis}", 0.0, 0.0, 3e-3, -0.05, 0.05, "deg", np.pi / 180.0) for axis in "xy"),
 )
-"""What the cube is like: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m];
-last, how much more the table is tilted for impacts than for cubes at rest [rad]. The half-width is not among
-them: cubes at rest tell it."""
+"""Numbers of the cube: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m]; and
+of the table: its additional tilt for impacts, relative to that of cubes at rest [rad]. Cubes at rest
+determine the half-width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,45 +76,47 @@ class Ride:
     """A predicted toss."""
 
     place: Array
-    """Of the cube's centre at each frame [m], shape (frames, 3)."""
+    """Positions of the cube's centre at each frame [m], shape (frames, 3)."""
     turn: Array
-    """Quaternions there [-], shape (frames, 4)."""
+    """Quaternions of the cube at each frame [-], shape (frames, 4)."""
     penetration: float
     """Deepest overlap with the table [m]."""
     by: Array | None = None
-    """Changes of place and turn (in the cube's frame) with each of the k numbers [m, rad over the unit of the
-    number], shape (frames, 6, k)."""
+    """Derivatives of position and orientation (in the cube's frame) with respect to each of the k numbers
+    [m, rad over the unit of the number], shape (frames, 6, k)."""
 
 
 class Model(Protocol):
     """A cube with given numbers on a table."""
 
     title: ClassVar[str]
-    """What tables call it."""
+    """Name in tables."""
     numbers: ClassVar[tuple[Number, ...]]
-    """What is fitted, `SHAPE` last."""
+    """Numbers of the model, `SHAPE` last."""
     rough: ClassVar[bool]
-    """Whether its derivatives are differences, so that a search without any goes on from them."""
+    """Whether derivatives are differences, so that a search without derivatives follows each stage of a
+    fit."""
     late: ClassVar[tuple[str, ...]]
-    """What is fitted over the whole length of tosses."""
+    """Names of the numbers that the last stage fits over the whole length of tosses."""
 
     def __init__(self, site: Site, theta: Array, fine: bool = False) -> None: ...
 
     def ride(self, toss: Toss, frames: int | None = None, sensitive: bool = False) -> Ride:
-        """A toss, predicted over so many frames or all; with its derivatives where asked."""
+        """Return the prediction of a toss over so many frames (None: all); `sensitive`: with derivatives."""
 
 
 def column(numbers: Sequence[Number], field: str) -> Array:
-    """One field of all numbers, in the unit of each [-], shape (k,)."""
+    """Return one field of all numbers, in the unit of each [-], shape (k,)."""
     return np.array([getattr(number, field) for number in numbers], float)
 
 
 mujoco: Any = load_mujoco()
+"""The package mujoco."""
 
 STEPS = 16, 32
-"""Steps in a frame where numbers are fitted, and where tosses are predicted."""
+"""Steps per frame in fits and in predictions."""
 HARD = 4.0
-"""Weights that the table bears from which on friction is that of impacts."""
+"""Force on the table above which friction is that of impacts, over the cube's weight [-]; heuristic."""
 MODEL = """
 <mujoco>
   <option timestep="{h}" gravity="{gravity}" cone="elliptic" iterations="100" tolerance="1e-10"/>
@@ -123,15 +127,17 @@ MODEL = """
   </worldbody>
 </mujoco>
 """
+"""MuJoCo's model, a template of XML."""
 CORNER = '<geom type="sphere" size="{radius}" pos="{place}" contype="1" conaffinity="0"/>'
+"""Template of a corner of the cube."""
 MU, HIT, TIME, DAMPING, SLACK, J, CENTRE, RADIUS, TILTING = (
     0, 1, 2, 3, 4, slice(5, 8), slice(8, 11), 11, slice(12, 14)
 )  # fmt: skip
-"""Places of the numbers of `SoftCube`."""
+"""Indices of the numbers of `SoftCube`."""
 
 
 class SoftCube:
-    """MuJoCo's cube on a table; a `Model`. Not fitted, contacts are as MuJoCo has them by default."""
+    """MuJoCo's cube on a table; a `Model`. The nominal contacts are MuJoCo's defaults."""
 
     title: ClassVar[str] = "MuJoCo"
     numbers: ClassVar[tuple[Number, ...]] = (
@@ -162,22 +168,23 @@ class SoftCube:
         self.model = mujoco.MjModel.from_xml_string(xml)
 
     def ride(self, toss: Toss, frames: int | None = None, sensitive: bool = False) -> Ride:
-        """A toss, predicted; derivatives by central differences."""
+        """Return the prediction of a toss, see `Model.ride`; derivatives are central differences."""
         frames = min(frames or len(toss.place), len(toss.place))
-        found = self._carried(toss, frames)
+        ride = self._carried(toss, frames)
         if not sensitive:
-            return found
+            return ride
         by = np.empty((frames, 6, len(self.theta)))
         for k, number in enumerate(self.numbers):
             change = np.zeros(len(self.theta))
             change[k] = 0.02 * number.scale
             ends = [SoftCube(self.site, self.theta + s * change) for s in (1.0, -1.0)]
-            there, back = (one._carried(toss, frames) for one in ends)
-            by[:, :3, k] = (there.place - back.place) / (2.0 * change[k])
-            by[:, 3:, k] = between(back.turn, there.turn) / (2.0 * change[k])
-        return Ride(found.place, found.turn, found.penetration, by)
+            plus, minus = (cube._carried(toss, frames) for cube in ends)
+            by[:, :3, k] = (plus.place - minus.place) / (2.0 * change[k])
+            by[:, 3:, k] = between(minus.turn, plus.turn) / (2.0 * change[k])
+        return Ride(ride.place, ride.turn, ride.penetration, by)
 
     def _carried(self, toss: Toss, frames: int) -> Ride:
+        """Return the prediction of a toss without derivatives."""
         model, data = self.model, mujoco.MjData(self.model)
         mu, hit = self.theta[MU], self.theta[HIT]
         weight = HARD * np.linalg.norm(self.site.gravity)
@@ -197,4 +204,5 @@ class SoftCube:
 
 
 def _text(x: ArrayLike) -> str:
+    """Return numbers as text of XML attributes, exact to the last bit."""
     return " ".join(map(repr, np.asarray(x, float).tolist()))

@@ -88,7 +88,7 @@ def test_facts_of_piles_see_forces_that_are_not_there() -> None:
     law = trajectory.contacts.law.copy()
     law[:, 0] = 0.1
     slippery = trajectory.with_columns(raw_contacts=replace(trajectory.contacts, law=law))
-    assert any("beyond mu" in one for one in broken(scenario, slippery))
+    assert any("over mu" in one for one in broken(scenario, slippery))
     deep = trajectory.with_columns(
         penetration=trajectory.penetration + 0.01, balance=trajectory.balance + 1e-3
     )

@@ -24,6 +24,7 @@ from stickslip.linalg.kernels.blas import (
     dtrsm,
     dtrsv,
 )
+from stickslip.linalg.kernels.triangular import gather_reach, subtract_reach
 from stickslip.state import Array, BoolArray, IntArray
 
 NARROW = 12
@@ -267,21 +268,13 @@ def solve(plan, x, exchange, b, y, below, out):
         else:
             low = x_address + 8 * (at + n)
             dgemv((NO, m, n, 1.0, low, step, y_address + 8 * head, 1, 0.0, below_address, 1))
-        k = 0
-        for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-            _add_multiple(-1.0, below, k, y, fronts.reach_to[g], fronts.reach_length[g])
-            k += fronts.reach_length[g]
+        subtract_reach(fronts, s, below, y)
     # 2. Backward substitution with U.
     for s in range(count - 1, -1, -1):
         n, m, at, up, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], plan.upper[s], fronts.head[s]
         step = n + m
         if m > 0 and n > 0:
-            k = 0
-            for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-                to, length = fronts.reach_to[g], fronts.reach_length[g]
-                for i in range(length):
-                    below[k + i] = y[to + i]
-                k += length
+            gather_reach(fronts, s, y, below)
             if n <= NARROW:
                 for j in range(m):
                     _add_multiple(-below[j], x, up + j * n, y, head, n)

@@ -1,6 +1,6 @@
 """Triangular solves with a factor: L S L' x = b, S = -1 for negative pivots."""
 
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, TRANSPOSED, dgemv, dtrsv
 
@@ -24,23 +24,13 @@ def solve(fronts, x, b, y, below, out):
             if m > 0:
                 panel = x_address + 8 * (at + n)
                 dgemv((NO, m, n, 1.0, panel, n + m, y_address + 8 * head, 1, 0.0, below_address, 1))
-        k = 0
-        for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-            to, length = fronts.reach_to[g], fronts.reach_length[g]
-            for i in range(length):
-                y[to + i] -= below[k + i]
-            k += length
+        subtract_reach(fronts, s, below, y)
         for j in range(fronts.negative[s]):
             y[head + j] = -y[head + j]
     # 2. Backward substitution with L'.
     for s in range(fronts.columns.shape[0] - 1, -1, -1):
         n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
-        k = 0
-        for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-            to, length = fronts.reach_to[g], fronts.reach_length[g]
-            for i in range(length):
-                below[k + i] = y[to + i]
-            k += length
+        gather_reach(fronts, s, y, below)
         if n <= panels.NARROW:
             _backward(x, at, n, m, y[head : head + n], below)
         else:
@@ -50,6 +40,28 @@ def solve(fronts, x, b, y, below, out):
             dtrsv((LOWER, TRANSPOSED, NO, n, x_address + 8 * at, n + m, y_address + 8 * head, 1))
     for i in range(y.shape[0]):
         out[fronts.scalar[i]] = y[i]
+
+
+@jit_inlined
+def gather_reach(fronts, s, y, below):
+    """below <- components of y in the rows of front s below its pivots."""
+    k = 0
+    for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+        to, length = fronts.reach_to[g], fronts.reach_length[g]
+        for i in range(length):
+            below[k + i] = y[to + i]
+        k += length
+
+
+@jit_inlined
+def subtract_reach(fronts, s, below, y):
+    """y <- y minus `below` in the rows of front s below its pivots."""
+    k = 0
+    for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+        to, length = fronts.reach_to[g], fronts.reach_length[g]
+        for i in range(length):
+            y[to + i] -= below[k + i]
+        k += length
 
 
 @jit
