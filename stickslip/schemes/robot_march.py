@@ -233,11 +233,13 @@ class RobotMarch:
 def march_together(
     prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
     at: Sequence[Callable[[int], float]], index: Sequence[int],
-) -> list[int]:  # fmt: skip
-    """How many steps were made after those of each strip, of robots of one structure that are `ready`.
+) -> tuple[list[int], dict[int, ModelError]]:  # fmt: skip
+    """How many steps were made after those of each strip, of robots of one structure that are `ready`; and
+    the errors of those whose first step failed, by their place.
 
     most: how many at most of each. at: times [s] at indices of their clocks, which are at `index`. A robot
-    that makes none is as before, or at no state.
+    that makes none is as before, or at no state. What the user has written to its data since the last step is
+    then lost: an error of its first step is therefore returned, and the step is not made again.
     """
     n = len(strips)
     ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
@@ -251,7 +253,7 @@ def march_together(
     for robot in prepared:
         robot.at = None
     call(*arguments)
-    steps = made.tolist()
+    steps, errors = made.tolist(), dict[int, ModelError]()
     for k, (robot, strip, done, ending) in enumerate(
         zip(prepared, strips, steps, ended.tolist(), strict=True)
     ):
@@ -262,8 +264,21 @@ def march_together(
             strip.steps = row
             strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
         if ending in (kernels.FAILED, kernels.NOT_FINITE):
-            robot.leave_failure()  # of a step that comes next, and fails again
-    return steps  # type: ignore[no-any-return]
+            if not done and (error := _failure(robot, ending, strip.state.t)):
+                errors[k] = error
+            robot.leave_failure()  # after other steps: of a step that comes next, and fails again
+    return steps, errors
+
+
+def _failure(robot: PreparedRobot, ending: int, t: float) -> ModelError | None:
+    """The error of a step from t [s] on that was not made; None where MuJoCo gave no message."""
+    if ending == kernels.NOT_FINITE:
+        return ModelError(NOT_FINITE.format(t))
+    try:
+        robot.check_said(t)
+    except ModelError as error:
+        return error
+    return None
 
 
 class _Place:

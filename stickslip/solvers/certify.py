@@ -294,6 +294,11 @@ def _ordinary(problem: AnyProblem, r: Array, far: float = FAR) -> bool:
 
     The load of a global problem is taken as momenta and prescribed velocities together, whatever their units.
     """
+    with np.errstate(all="ignore"):  # sums that overflow are not ordinary
+        return _load_outweighs(problem, r, far)
+
+
+def _load_outweighs(problem: AnyProblem, r: Array, far: float) -> bool:
     size = float(r.dot(r))
     if isinstance(problem, GlobalProblem):
         load = problem.f.dot(problem.f)

@@ -55,9 +55,11 @@ def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:
         left, strips = zip(*ready, strict=True)
         most = [min(one.goal - one.index, strip.most - strip.steps) for one, strip in ready]
         at, index = [one.clock.at for one in left], [one.index for one in left]
-        made = march_together([one.prepared for one in left], strips, most, at, index)
+        made, errors = march_together([one.prepared for one in left], strips, most, at, index)
         for one, strip, steps in zip(left, strips, made, strict=True):
             one.state, one.index = strip.state, one.index + steps
+        for k, error in errors.items():
+            left[k].refuse(error)
         left = [one for one, steps in zip(left, made, strict=True) if steps and one.index < one.goal]
     for one in members:
         if one.index < one.goal:
@@ -187,7 +189,11 @@ class Member:
                 if not self._together(self.goal, own):
                     self._leave(own)
         except ModelError as error:
-            self._hold(MemberStatus.REFUSED, str(error))
+            self.refuse(error)
+
+    def refuse(self, error: ModelError) -> None:
+        """Hold the member, whose next step has an error."""
+        self._hold(MemberStatus.REFUSED, str(error))
 
     def _leave(self, interrupts: Interrupts) -> None:
         """The next step, which compiled code has left: made in Python, or the member is held."""
