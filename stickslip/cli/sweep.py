@@ -108,7 +108,7 @@ def sweep(
         File of the sweep (.h5, .hdf5); an existing file is continued.
     """
     arguments = dict(locals())
-    from stickslip.bench.collections.models import parameters_of
+    from stickslip.bench.collections.models import parameters_of, takes_any
     from stickslip.files import read
     from stickslip.sweeps.sweep import sweep as swept
 
@@ -119,7 +119,11 @@ def sweep(
     asked = [text.partition("=")[0].strip().replace("-", "_") for text in vary or ()]
     how = {"until": until, "h": h, "scheme": scheme, "solver": solver}
     with refused(KeyError, TypeError, ValueError, RuntimeError, ImportError):
+        if scene.endswith(".py"):
+            raise InputError(f"{scene} is a file; name a function of it, {scene}:function")
         known = parameters_of(scene, [*asked, *texts, *_header(points)])
+        if takes_any(scene):
+            known |= dict.fromkeys(name for name in texts if name not in known)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(sweep).parameters)
         parameters: Any = {**chosen(known, texts)}
         for text in vary or ():
@@ -142,7 +146,8 @@ def sweep(
         except KeyboardInterrupt as stop:
             safe = "no run was made"
             with suppress(OSError, ValueError):
-                safe = f"{len(read(out))} runs are stored in {out}"
+                count = len(read(out))
+                safe = f"{_runs(count)} {'is' if count == 1 else 'are'} stored in {out}"
             complain(f"{stop_word(stop)}; {safe}; repeat the command to continue")
             return stop_code(stop)
     if json:
@@ -166,13 +171,14 @@ def read_vary(text: str, known: dict[str, Any]) -> Swept:
         )
     try:
         if word in DISTRIBUTIONS:
-            convert = int if word == "integers" else float
-            return Parameter(name, word, tuple(convert(part) for part in numbers.split(":")))
+            default = 0 if word == "integers" else 0.0
+            return Parameter(name, word, tuple(parsed(word, part, default) for part in numbers.split(":")))
         if kind in (bool, str) or (type(default) not in (int, float) and not _is_numbers(rest)):
             return Parameter(name, "grid", tuple(parsed(name, x.strip(), default) for x in rest.split(",")))
         values = grid_values(rest)
     except ValueError as error:
-        more = f"; distributions are {', '.join(DISTRIBUTIONS)}" if numbers and word.isidentifier() else ""
+        is_other = numbers and word.isidentifier() and word not in DISTRIBUTIONS
+        more = f"; distributions are {', '.join(DISTRIBUTIONS)}" if is_other else ""
         raise InputError(f"--vary {text!r}: {error}{more}") from None
     if kind is int:
         if any(value != int(value) for value in values):
@@ -249,6 +255,10 @@ def _facts(result: SweepResult, out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
 def _close(result: SweepResult, out: Path) -> None:
     """What was found, where it is, and what to do next."""
     print("\n".join(map(printable, str(result).split("\n"))))
@@ -266,5 +276,5 @@ def _close(result: SweepResult, out: Path) -> None:
     if len(failed) > KEPT:
         complain(f"and {len(failed) - KEPT} more runs with a reason")
     place, page = (printable(shlex.quote(str(each))) for each in (out, out.with_suffix(".html")))
-    print(f"\n{len(result)} runs in {place}")
+    print(f"\n{_runs(len(result))} in {place}")
     print(f"to see them: stickslip sweep-report {place} --out {page}")

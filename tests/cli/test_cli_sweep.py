@@ -88,6 +88,13 @@ def test_failed_runs_are_told(run, tmp_path):
         (("bouncing-ball", "--vary", "e=0.1", "--measure", "speeed"), ("no measure 'speeed'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("unknown executor 'cloud'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--timeout", "-1"), ("timeout must lie in",)),
+        (("bouncing-ball", "--vary", "e=uniform:a:1", "--samples", "2"), ("takes a number, got 'a'",)),
+        (("rockfall", "--vary", "bodies=integers:1.5:3", "--samples", "2"), ("takes a whole number",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--solver", "nsgz"), ("unknown solver 'nsgz'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--scheme", "moreau"), ("unknown scheme 'moreau'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--until", "nan"), ("until is nan",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--h", "0"), ("h is 0.0",)),
+        (("cart.py", "--vary", "e=0.1"), ("cart.py is a file; name a function of it, cart.py:function",)),
         (("nowhere.py:make", "--vary", "e=0.1"), ("the file nowhere.py does not exist",)),
     ],
 )
