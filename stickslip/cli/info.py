@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
+from stickslip.cli.campaign_facts import Facts, of_results, of_sweep
+from stickslip.cli.errors import ExitCode, InputError, complain, usable
 from stickslip.cli.models import load_model, load_robot
 from stickslip.cli.parameters import Files, Flag, Json, Kind, KindName
 from stickslip.cli.places import load, load_run
@@ -24,13 +24,9 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.systems.system import NonsmoothSystem
 
-Facts = Iterator[tuple[str, Any, str, str]]
-"""What there is to say about a file: a key and its value for JSON, a name and a text for readers. What has no
-key is said to readers only, and what has no text to programs only."""
-
 
 def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
-    """Describe the contents of files: problems, runs, results, models, robots and others.
+    """Describe the contents of files: problems, runs, results, sweeps, models, robots and others.
 
     The residuals of a stored solution are computed anew. The fingerprint depends on
     the numbers of the problem, not on the format of the file.
@@ -54,7 +50,7 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; models, .toml or .json;
+        Problem files, .hdf5 or .dat; trajectories, results and sweeps, .h5 or .hdf5; models, .toml or .json;
         robots, MJCF or URDF; any others.
     existence
         Test whether a solution is certain to exist (solves a cone program; seconds for large files).
@@ -85,6 +81,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     """The facts of whatever a file holds."""
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST
+    from stickslip.files.problems import holds_sweep
     from stickslip.files.recognition import MODEL_FILE, ROBOT_FILES, recognised
     from stickslip.files.runs import has_root, is_trajectory
 
@@ -110,7 +107,9 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     if is_trajectory(path):
         return _of_run(load_run(path), path)
     if has_root(path, ROOT):
-        return _of_results(path)
+        return of_results(path)
+    if holds_sweep(path):
+        return of_sweep(path)
     return _of_problem(load(path, kind), existence)
 
 
@@ -258,40 +257,6 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
         yield key, flow, "", ""
     balance = float(abs(run.balance).max())
     yield "balance", balance, "energy balance", f"kept to {balance:.2e} J"
-
-
-def _of_results(path: Path) -> Facts:
-    """The results of a campaign."""
-    from stickslip.bench.campaigns.results_file import read_results
-    from stickslip.exhibits import power
-
-    with refused(ValueError):
-        results = read_results(path)
-    said, families = results.conditions, list(results.families)
-    place, outcomes = said.environment, dict(Counter(run.outcome.value for run in results.runs))
-    met = ", ".join(f"{number} {what}" for what, number in outcomes.items())
-    solvers = {
-        solver: {"runs": len(runs), "solved": sum(run.solved for run in runs)}
-        for solver in results.solvers
-        for runs in [[run for run in results.runs if run.solver == solver]]
-    }
-    limits = f"{said.timeout:g} s, {said.memory:g} MiB, best of {said.best_of}, {said.workers} side by side"
-    yield "kind", "results", "kind", "results of a campaign"
-    problems = len(results.problems)
-    yield "problems", problems, "problems", f"{problems}, families {', '.join(families)}"
-    yield "families", families, "", ""
-    yield "runs", len(results.runs), "runs", f"{len(results.runs)}: {met}"
-    yield "outcomes", outcomes, "", ""
-    yield "solvers", solvers, "", ""
-    for name, found in solvers.items():
-        yield "", None, f"solver {name}", f"{found['solved']} of {found['runs']} runs solved"
-    yield "tolerances", list(said.tolerances), "tolerances", ", ".join(map(power, said.tolerances))
-    for key in ("timeout", "memory", "best_of", "workers"):
-        yield key, getattr(said, key), "limits", limits if key == "timeout" else ""
-    machine = f"{place.processor}, {place.cores} cores, {place.system}"
-    yield "environment", place.as_json(), "machine", machine
-    yield "", None, "versions", f"stickslip {place.stickslip} (code {place.code}), {place.python}"
-    yield "command", results.command, "command", " ".join(results.command.split())
 
 
 def _of_problem(record: ProblemRecord, existence: bool) -> Facts:

@@ -202,15 +202,20 @@ def _header(points: Path | None) -> list[str]:
 def _rows(points: Path) -> list[list[str]]:
     """The rows of a file of points, that of the names first."""
     try:
-        with points.open(newline="") as file:
+        with points.open(newline="", encoding="utf-8-sig") as file:
             rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise InputError(f"--points {points}: {str(error.strerror).lower()}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"--points {points}: {error}") from None
     if len(rows) < 2:
         raise InputError(f"--points {points}: expected a row of names and a row for each run")
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise InputError(f"--points {points}: row {number} has {len(row)} cells, row 1 {len(rows[0])}")
+    for name in rows[0]:
+        if rows[0].count(name) > 1:
+            raise InputError(f"--points {points}: two columns are named {name}")
     return rows
 
 

@@ -59,6 +59,12 @@ def test_points_of_a_file(run, tmp_path):
     assert ss.read(out).parameters["e"].tolist() == [0.1, 0.9]
     points.write_text("height,e\n1\n")
     run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").refuses("row 2 has 1 cells")
+    points.write_text("e,e\n0.1,0.2\n")
+    run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").refuses("two columns are named e")
+    none = tmp_path / "none.csv"
+    run("sweep", *DROP, "--points", none, "--out", tmp_path / "t.h5").refuses("no such file or directory")
+    points.write_bytes("\ufeffheight,e\n1,0.5\n".encode())  # as spreadsheets write it
+    assert run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").code == 0
 
 
 def test_failed_runs_are_told(run, tmp_path):
@@ -120,6 +126,16 @@ def test_a_report_is_one_offline_page(run, done, tmp_path):
     again = tmp_path / "again.html"
     run("sweep-report", done, "--out", again)
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_info_describes_a_sweep(run, done):
+    result = run("info", done)
+    assert result.code == 0
+    assert "kind" in result.out
+    assert "sweep" in result.out
+    found = json.loads(run("info", done, "--json").out)
+    assert found["kind"] == "sweep"
+    assert found["runs"] == found["planned"]
 
 
 def test_a_report_as_text_and_as_a_table(run, done, tmp_path):

@@ -317,7 +317,7 @@ def test_a_design_of_too_many_runs_is_refused():
 def test_a_file_of_something_else_is_not_overwritten(tmp_path):
     out = tmp_path / "s.h5"
     out.write_text("my diary")
-    with pytest.raises(FormatError, match="HDF5"):
+    with pytest.raises(FormatError, match="exists and is not that of a sweep"):
         swept(out)
     assert out.read_text() == "my diary"
     assert not journal_of(out).exists()
