@@ -371,6 +371,10 @@ def test_robots_that_cannot_be_are_refused(numbers, said):
 def test_misspelt_arguments_and_members():
     with pytest.raises(TypeError, match="solver"):
         ss.Batch(balls(), 2, h=H, solvr="auto")
+    with pytest.raises(
+        ss.ModelError, match="this model has none; those of equations are the numbers of a Fam"
+    ):
+        ss.Batch(oscillator(), 2, h=H, parameters={"mu": 0.1})
     with pytest.raises(ValueError, match="threads is 0"):
         ss.Batch(balls(), 2, h=H, threads=0)
     batch = ss.Batch(balls(), 2, h=H)
