@@ -114,7 +114,7 @@ class Substeps:
             np.array_equal(getattr(data, name), getattr(own, name)) for name in ("qpos", "qvel", "act")
         )
         placed = same and all(np.array_equal(getattr(data, name), getattr(own, name)) for name in PLACING)
-        if not placed:
+        if not placed or prepared.at is None:  # no state: the last step failed
             parts = (data.act, data.ctrl, data.mocap_pos.reshape(-1), data.mocap_quat.reshape(-1))
             arrays = np.array(data.qpos), np.array(data.qvel), np.concatenate(parts)
             if not all(np.isfinite(one).all() for one in arrays[:2]):

@@ -162,6 +162,7 @@ def stopped_runs(stop: KeyboardInterrupt, count: Callable[[], int], out: Path) -
     """
     stored = "no run was made"
     with suppress(OSError, ValueError):
-        stored = f"{count()} runs are stored in {out}"
+        number = count()
+        stored = f"{number} {'run is' if number == 1 else 'runs are'} stored in {out}"
     complain(f"{stop_word(stop)}; {stored}; repeat the command to continue")
     return stop_code(stop)

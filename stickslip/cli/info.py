@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
+from stickslip.cli.campaign_facts import Facts, of_results, of_sweep
+from stickslip.cli.errors import ExitCode, InputError, complain, usable
 from stickslip.cli.models import load_model, load_robot
 from stickslip.cli.parameters import Files, Flag, Json, Kind, KindName
 from stickslip.cli.places import load, load_run
@@ -24,13 +24,9 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.systems.system import NonsmoothSystem
 
-Facts = Iterator[tuple[str, Any, str, str]]
-"""Facts about a file: key and value for JSON, name and text for readers. Facts with an empty key are printed
-for readers only, facts with an empty text appear in JSON only."""
-
 
 def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
-    """Describe the contents of files: problems, runs, results, models, robots and others.
+    """Describe the contents of files: problems, runs, results, sweeps, models, robots and others.
 
     The residuals of a stored solution are recomputed. The fingerprint depends on the
     numbers of the problem, not on the format of the file.
@@ -54,7 +50,7 @@ def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: J
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; models, .toml or .json;
+        Problem files, .hdf5 or .dat; trajectories, results and sweeps, .h5 or .hdf5; models, .toml or .json;
         robots, MJCF or URDF; or other files.
     existence
         Test whether a solution is certain to exist (solves a cone program; seconds for large files).
@@ -85,6 +81,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     """Yield the facts of a file of any kind."""
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST
+    from stickslip.files.problems import holds_sweep
     from stickslip.files.recognition import MODEL_FILE, ROBOT_FILES, recognised
     from stickslip.files.runs import has_root, is_trajectory
 
@@ -110,7 +107,9 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     if is_trajectory(path):
         return _of_run(load_run(path), path)
     if has_root(path, ROOT):
-        return _of_results(path)
+        return of_results(path)
+    if holds_sweep(path):
+        return of_sweep(path)
     return _of_problem(load(path, kind), existence)
 
 
@@ -260,42 +259,6 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
         yield key, flow, "", ""
     balance = float(abs(run.balance).max())
     yield "balance", balance, "energy balance", f"kept to {balance:.2e} J"
-
-
-def _of_results(path: Path) -> Facts:
-    """Facts of the results of a campaign."""
-    from stickslip.bench.campaigns.results_file import read_results
-    from stickslip.exhibits import power
-
-    with refused(ValueError):
-        results = read_results(path)
-    setup, families = results.conditions, list(results.families)
-    place, outcomes = setup.environment, dict(Counter(run.outcome.value for run in results.runs))
-    outcome_text = ", ".join(f"{number} {what}" for what, number in outcomes.items())
-    solvers = {
-        solver: {"runs": len(runs), "solved": sum(run.solved for run in runs)}
-        for solver in results.solvers
-        for runs in [[run for run in results.runs if run.solver == solver]]
-    }
-    limits = (
-        f"{setup.timeout:g} s, {setup.memory:g} MiB, best of {setup.best_of}, {setup.workers} side by side"
-    )
-    yield "kind", "results", "kind", "results of a campaign"
-    problems = len(results.problems)
-    yield "problems", problems, "problems", f"{problems}, families {', '.join(families)}"
-    yield "families", families, "", ""
-    yield "runs", len(results.runs), "runs", f"{len(results.runs)}: {outcome_text}"
-    yield "outcomes", outcomes, "", ""
-    yield "solvers", solvers, "", ""
-    for name, solver_counts in solvers.items():
-        yield "", None, f"solver {name}", f"{solver_counts['solved']} of {solver_counts['runs']} runs solved"
-    yield "tolerances", list(setup.tolerances), "tolerances", ", ".join(map(power, setup.tolerances))
-    for key in ("timeout", "memory", "best_of", "workers"):
-        yield key, getattr(setup, key), "limits", limits if key == "timeout" else ""
-    machine = f"{place.processor}, {place.cores} cores, {place.system}"
-    yield "environment", place.as_json(), "machine", machine
-    yield "", None, "versions", f"stickslip {place.stickslip} (code {place.code}), {place.python}"
-    yield "command", results.command, "command", " ".join(results.command.split())
 
 
 def _of_problem(record: ProblemRecord, existence: bool) -> Facts:

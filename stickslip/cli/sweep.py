@@ -107,7 +107,7 @@ def sweep(
         File of the sweep (.h5, .hdf5); an existing file is continued.
     """
     arguments = dict(locals())
-    from stickslip.bench.collections.models import parameters_of
+    from stickslip.bench.collections.models import parameters_of, takes_any
     from stickslip.files import read
     from stickslip.sweeps.sweep import sweep as swept
 
@@ -118,7 +118,11 @@ def sweep(
     varied = [text.partition("=")[0].strip().replace("-", "_") for text in vary or ()]
     run_options = {"until": until, "h": h, "scheme": scheme, "solver": solver}
     with refused(KeyError, TypeError, ValueError, RuntimeError, ImportError):
+        if scene.endswith(".py"):
+            raise InputError(f"{scene} is a file; name a function of it, {scene}:function")
         known = parameters_of(scene, [*varied, *texts, *_header(points)])
+        if takes_any(scene):
+            known |= dict.fromkeys(name for name in texts if name not in known)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(sweep).parameters)
         parameters: Any = {**chosen(known, texts)}
         for text in vary or ():
@@ -163,13 +167,14 @@ def read_vary(text: str, known: dict[str, Any]) -> Swept:
         )
     try:
         if word in DISTRIBUTIONS:
-            convert = int if word == "integers" else float
-            return Parameter(name, word, tuple(convert(part) for part in numbers.split(":")))
+            default = 0 if word == "integers" else 0.0
+            return Parameter(name, word, tuple(parsed(word, part, default) for part in numbers.split(":")))
         if kind in (bool, str) or (type(default) not in (int, float) and not _is_numbers(rest)):
             return Parameter(name, "grid", tuple(parsed(name, x.strip(), default) for x in rest.split(",")))
         values = grid_values(rest)
     except ValueError as error:
-        hint = f"; distributions are {', '.join(DISTRIBUTIONS)}" if numbers and word.isidentifier() else ""
+        is_unknown = numbers and word.isidentifier() and word not in DISTRIBUTIONS
+        hint = f"; distributions are {', '.join(DISTRIBUTIONS)}" if is_unknown else ""
         raise InputError(f"--vary {text!r}: {error}{hint}") from None
     if kind is int:
         if any(value != int(value) for value in values):
@@ -195,15 +200,20 @@ def _header(points: Path | None) -> list[str]:
 def _rows(points: Path) -> list[list[str]]:
     """Read the rows of a file of points; the first row contains the names."""
     try:
-        with points.open(newline="") as file:
+        with points.open(newline="", encoding="utf-8-sig") as file:
             rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise InputError(f"--points {points}: {str(error.strerror).lower()}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"--points {points}: {error}") from None
     if len(rows) < 2:
         raise InputError(f"--points {points}: expected a row of names and a row for each run")
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise InputError(f"--points {points}: row {number} has {len(row)} cells, row 1 {len(rows[0])}")
+    for name in rows[0]:
+        if rows[0].count(name) > 1:
+            raise InputError(f"--points {points}: two columns are named {name}")
     return rows
 
 
@@ -251,6 +261,10 @@ def _facts(result: SweepResult, out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
 def _close(result: SweepResult, out: Path) -> None:
     """Print a summary of the measures, the failed runs, the place of the results and the next command."""
     print("\n".join(map(printable, str(result).split("\n"))))
@@ -270,5 +284,5 @@ def _close(result: SweepResult, out: Path) -> None:
     if len(failed) > KEPT:
         complain(f"and {len(failed) - KEPT} more runs with a reason")
     place, page = (printable(shlex.quote(str(each))) for each in (out, out.with_suffix(".html")))
-    print(f"\n{len(result)} runs in {place}")
+    print(f"\n{_runs(len(result))} in {place}")
     print(f"to see them: stickslip sweep-report {place} --out {page}")

@@ -241,11 +241,14 @@ class RobotMarch:
 def march_together(
     prepared: Sequence[PreparedRobot], strips: Sequence[RobotStrip], most: Sequence[int],
     at: Sequence[Callable[[int], float]], index: Sequence[int],
-) -> list[int]:  # fmt: skip
-    """Add steps to the strips of robots of one structure that are `ready`; return their number for each.
+) -> tuple[list[int], dict[int, ModelError]]:  # fmt: skip
+    """Add steps to the strips of robots of one structure that are `ready`; return their number for each, and
+    the errors of robots whose first step failed, by their place.
 
     most: largest number for each. at: functions that return the times [s] at indices of their clocks, which
-    are now `index`. A robot without steps is unchanged, or its data is at no state.
+    are now `index`. A robot without steps is unchanged, or its data is at no state. What the user has written
+    to its data since the last step is then lost: the error of its first step is therefore returned, and the
+    step is not repeated.
     """
     n = len(strips)
     ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
@@ -259,7 +262,7 @@ def march_together(
     for robot in prepared:
         robot.at = None
     call(*arguments)
-    steps = made.tolist()
+    steps, errors = made.tolist(), dict[int, ModelError]()
     for k, (robot, strip, done, ending) in enumerate(
         zip(prepared, strips, steps, ended.tolist(), strict=True)
     ):
@@ -270,8 +273,21 @@ def march_together(
             strip.steps = row
             strip.state = robot.at = state_of(t, room.q[row], room.v[row], room.z[row])
         if ending in (kernels.FAILED, kernels.NOT_FINITE):
+            if not done and (error := _failure(robot, ending, strip.state.t)):
+                errors[k] = error
             robot.leave_failure()  # the next step fails again, and reports it
-    return steps  # type: ignore[no-any-return]
+    return steps, errors
+
+
+def _failure(robot: PreparedRobot, ending: int, t: float) -> ModelError | None:
+    """Return the error of a step from t [s] on that was not made; None if MuJoCo gave no message."""
+    if ending == kernels.NOT_FINITE:
+        return ModelError(NOT_FINITE.format(t))
+    try:
+        robot.check_said(t)
+    except ModelError as error:
+        return error
+    return None
 
 
 class _Place:

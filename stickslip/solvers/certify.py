@@ -300,6 +300,11 @@ def _ordinary(problem: AnyProblem, r: Array, far: float = FAR) -> bool:
 
     For a global problem |r|² is compared with |f|² + |u_bias|², whatever their units.
     """
+    with np.errstate(all="ignore"):  # sums that overflow are not ordinary
+        return _load_outweighs(problem, r, far)
+
+
+def _load_outweighs(problem: AnyProblem, r: Array, far: float) -> bool:
     size = float(r.dot(r))
     if isinstance(problem, GlobalProblem):
         load = problem.f.dot(problem.f)

@@ -5,7 +5,7 @@ The runs of a design are all combinations of its grid, of the rows of its list a
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -39,7 +39,7 @@ class Uniform(Stored):
     high: float
 
     def __post_init__(self) -> None:
-        _check(self, self.low < self.high, "low < high")
+        _check(self, lambda: self.low < self.high, "low < high")
 
     def values(self, u: Array) -> Array:
         """Quantiles at the probabilities `u`."""
@@ -54,7 +54,7 @@ class LogUniform(Stored):
     high: float
 
     def __post_init__(self) -> None:
-        _check(self, 0.0 < self.low < self.high, "0 < low < high")
+        _check(self, lambda: 0.0 < self.low < self.high, "0 < low < high")
 
     def values(self, u: Array) -> Array:
         """Quantiles at the probabilities `u`."""
@@ -69,7 +69,7 @@ class Normal(Stored):
     deviation: float
 
     def __post_init__(self) -> None:
-        _check(self, self.deviation > 0.0, "deviation > 0")
+        _check(self, lambda: self.deviation > 0.0, "deviation > 0")
 
     def values(self, u: Array) -> Array:
         """Quantiles at the probabilities `u`; 0 and 1 are moved inside by a rounding error."""
@@ -84,8 +84,8 @@ class Integers(Stored):
     high: int
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.low, Integral) and isinstance(self.high, Integral)
-        _check(self, whole and self.low <= self.high, "whole numbers, low <= high")
+        are_whole = isinstance(self.low, Integral) and isinstance(self.high, Integral)
+        _check(self, lambda: are_whole and self.low <= self.high, "whole numbers, low <= high")
 
     def values(self, u: Array) -> Array:
         """Quantiles at the probabilities `u`."""
@@ -101,10 +101,10 @@ HOW = ("fixed", "grid", "list", *DISTRIBUTIONS)
 """Sources of the values of a parameter."""
 
 
-def _check(made: Any, holds: bool, wanted: str) -> None:
+def _check(made: Any, holds: Callable[[], bool], wanted: str) -> None:
     numbers = tuple(vars(made).values())
     finite = all(isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in numbers)
-    if not (finite and holds):
+    if not (finite and holds()):
         given = ", ".join(map(repr, numbers))
         raise ModelError(f"{type(made).__name__}({given}): expected finite numbers, {wanted}")
 
@@ -176,9 +176,7 @@ class Design(Stored):
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 0), ("repeat", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise ModelError(f"{name} is {value!r}; it must be a whole number >= {least}")
+            whole(name, getattr(self, name), least)
         if self.method not in METHODS:
             known = alternatives(self.method, METHODS)
             raise ModelError(f"no samples are drawn by {self.method!r}; {known}")
@@ -194,8 +192,11 @@ class Design(Stored):
             counts = ", ".join(f"{one.name} {len(one.values)}" for one in self.listed)
             raise ModelError(f"the parameters of a list have different numbers of values: {counts}")
         if bool(self.samples) != bool(self.sampled):
-            what = f"{self.sampled[0]} is sampled" if self.sampled else "no parameter is sampled"
-            raise ModelError(f"samples is {self.samples}, and {what}")
+            if self.sampled:
+                raise ModelError(
+                    f"samples is 0, and {self.sampled[0]} is sampled: give the number of samples"
+                )
+            raise ModelError(f"samples is {self.samples}, and no parameter is sampled")
         if self.size > MOST:
             raise ModelError(f"this makes {self.size} runs; at most {MOST} are made in one sweep")
 
@@ -286,6 +287,15 @@ def seed_of(seed: int, number: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(1, np.uint64)[0] >> 11)
 
 
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number from `least`, below 2^63, checked."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ModelError(f"{name} is {value!r}; it must be a whole number >= {least}")
+    if int(value) >= 2**63:
+        raise ModelError(f"{name} is {value!r}; it must be below 2^63")
+    return int(value)
+
+
 def _check_parameter(one: Parameter) -> None:
     if one.how not in HOW:
         raise ModelError(f"{one.name}: no values come from {one.how!r}; {alternatives(one.how, HOW)}")
@@ -313,16 +323,28 @@ def parameter_of(name: str, given: Any) -> Parameter:
     distribution."""
     for how, kind in DISTRIBUTIONS.items():
         if isinstance(given, kind):
-            return Parameter(name, how, tuple(vars(given).values()))
+            return Parameter(name, how, tuple(_value(name, x) for x in vars(given).values()))
+    if isinstance(given, np.ndarray) and not given.ndim:
+        given = given.item()
     if isinstance(given, np.ndarray | list | tuple | range):
+        if len(given) > MOST:
+            raise ModelError(f"{name} has {len(given)} values; at most {MOST} runs are made in one sweep")
         return Parameter(name, "grid", tuple(_value(name, x) for x in given))
     return Parameter(name, "fixed", (_value(name, given),))
 
 
 def parameters_of_list(rows: Sequence[Mapping[str, Any]]) -> tuple[Parameter, ...]:
     """Make the parameters of a list of runs, mappings with the same names."""
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise ModelError(
+            f"parameters is {type(rows).__name__}; expected values by name, or a list of runs, each with its"
+            " parameters by name"
+        )
     if not rows:
         raise ModelError("the list of parameters is empty")
+    for k, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ModelError(f"row {k} of the list is {row!r}; expected the parameters of a run by name")
     names = list(rows[0])
     for k, row in enumerate(rows):
         if set(row) != set(names):

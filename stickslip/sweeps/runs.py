@@ -13,6 +13,7 @@ import numpy as np
 import stickslip
 from stickslip import scenes
 from stickslip.bench.campaigns.contestants import (
+    HERE,
     ContestantError,
     own_thing,
     place_file,
@@ -32,6 +33,7 @@ from stickslip.scenes.scenario import Scenario
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.summary import verdict
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.state import ModelError
 from stickslip.sweeps.measures import BUILT_IN, Measured, numbers_of
 
 TOGETHER = 32
@@ -161,8 +163,10 @@ class Simulations:
         self._kept = lru_cache(8)(functions)
 
     def read(self, job: Run) -> tuple[Measure, ...]:
-        """Load the measures of a run."""
-        return self._kept(job.measure, tuple(job.sources.items()))
+        """Load the measures of a run. Functions without a place are not cached, because another sweep may use
+        the same name for others."""
+        find = functions if any(place in HERE for place in job.measure) else self._kept
+        return find(job.measure, tuple(job.sources.items()))
 
     def make(self, job: Run, limits: Limits, given: tuple[Measure, ...], tell: Callable[..., None]) -> Row:
         """Make a run and return its row; failures become rows, too."""
@@ -223,15 +227,35 @@ def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
             raise Failure(Outcome.MISSED, str(failure).partition("; on_failure=")[0]) from None
         finally:
             clock.simulated = clock.now() - begun
-    numbers: dict[str, float] = {}
-    for measure in measures:
-        numbers |= measure(Measured(run, None if model is None else model.facts), job.given)
+    numbers = measured(job, measures, Measured(run, None if model is None else model.facts))
     missed = run.verdict is Verdict.MISSED
     return Row(
         job.number, Outcome.MISSED if missed else Outcome.SOLVED,
         verdict(run) if missed or run.relaxed else "", tuple(numbers), tuple(numbers.values()),
         run.steps, float(run.t[-1]), float(max(np.max(run.natural), np.max(run.natural_scaled))),
     )  # fmt: skip
+
+
+def measured(job: Run, measures: tuple[Measure, ...], of: Measured) -> dict[str, float]:
+    """All numbers of a run by name. An error of a function of the user is told with the function's name."""
+    numbers, makers = dict[str, float](), dict[str, str]()
+    for place, measure in zip(job.measure, measures, strict=True):
+        name = place.rpartition(":")[2]
+        try:
+            found = measure(of, job.given)
+        except (ModelError, MemoryError):
+            raise
+        except Exception as error:
+            if not is_own(place):
+                raise
+            raise Failure(Outcome.RAISED, f"the measure {name}: {sentence(error)}") from None
+        for key in found:
+            if key in makers and (is_own(place) or is_own(makers[key])):
+                other = makers[key].rpartition(":")[2]
+                raise ModelError(f"the measures {other} and {name} both give {key!r}; rename one of the two")
+            makers[key] = place
+        numbers |= found
+    return numbers
 
 
 def functions(measures: tuple[str, ...], sources: tuple[tuple[str, str], ...]) -> tuple[Measure, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from stickslip.bench.campaigns.contestants import HERE, PREFIX, source_of_function
 from stickslip.bench.campaigns.journal import Journal
 from stickslip.bench.campaigns.loop import carry_out
-from stickslip.bench.collections.models import is_own, is_problem, parameters_of
+from stickslip.bench.collections.models import is_own, is_problem, parameters_of, takes_any
 from stickslip.bench.environment import here
 from stickslip.bench.records import Executor, Limits
 from stickslip.bench.running.executors import executor as executor_of
@@ -22,7 +22,8 @@ from stickslip.bench.running.process import MARK
 from stickslip.names import alternatives
 from stickslip.state import ModelError
 from stickslip.sweeps.definition import Sweep, refuse_other, refuse_other_place
-from stickslip.sweeps.designs import SEED, Design, Parameter, parameter_of, parameters_of_list
+from stickslip.sweeps.designs import SEED, Design, Parameter, parameter_of, parameters_of_list, whole
+from stickslip.sweeps.how import check_how
 from stickslip.sweeps.result import SweepResult, read_sweep
 from stickslip.sweeps.runs import Row, Run, measure_of
 from stickslip.sweeps.sweep_file import Head, done_in, fold, journal_rows
@@ -31,9 +32,6 @@ PORTION = 20_000
 """Number of runs between two updates of the file, which bounds the rows in memory and in the journal."""
 TIMEOUT, MEMORY = 3600.0, 4096.0
 """Default limits of a run [s], [MiB]."""
-HOW = ("until", "h", "scheme", "solver", "solver_options", "tolerance", "record", "on_failure")
-"""Arguments of `simulate` that a sweep passes on."""
-
 Progress = Callable[[str, int, int], None]
 """Called with a summary of the failures so far, the number of runs made and the total number."""
 
@@ -91,9 +89,10 @@ def sweep(
             "sweep is called by a process of a sweep, which imports the file of a function: put the call"
             ' under if __name__ == "__main__":'
         )
-    _check_how(how)
+    check_how(how)
+    count = _processors() if workers is None else whole("workers", workers, 1)
     limits = Limits(timeout=timeout, memory=memory, best_of=1)
-    wanted = (measure,) if isinstance(measure, str) or callable(measure) else tuple(measure)
+    wanted = (measure,) if isinstance(measure, str) or not isinstance(measure, Sequence) else tuple(measure)
     with _places(by == "here") as place_of:
         places = tuple(place_of(one) for one in wanted)
         model = place_of(make)
@@ -102,7 +101,6 @@ def sweep(
         design = design_of(model, parameters, samples, method, repeat, seed)
         sources = {place: source_of_function(place) for place in (model, *places) if is_own(place)}
         asked = Sweep(model, design, places, how, limits.timeout, limits.memory, sources)
-        count = workers or _processors()
         doing: Executor = executor_of(executor, count, times=False) if isinstance(executor, str) else executor
         if out is not None:
             if Path(out).suffix.lower() not in (".h5", ".hdf5"):
@@ -121,23 +119,25 @@ def design_of(
     seed: int | None = None,
 ) -> Design:
     """Make the design of a sweep of a model; names and types of its parameters are checked."""
+    seed, repeat = None if seed is None else whole("seed", seed, 0), whole("repeat", repeat, 1)
+    samples = whole("samples", samples, 0)
     if isinstance(parameters, Mapping):
         given = tuple(
             one if isinstance(one, Parameter) else parameter_of(name, one) for name, one in parameters.items()
         )
     else:
         given = parameters_of_list(parameters)
+    if model.endswith(".py"):
+        raise ModelError(f"{model} is a file; name a function of it, {model}:function")
     if is_problem(model):
         raise ModelError(f"{model} is a problem and does not run; `stickslip scenes` lists those that do")
     known = parameters_of(model, [one.name for one in given])
     for one in given:
-        if one.name not in known and not _takes_any(model):
+        if one.name not in known and not takes_any(model):
             others = alternatives(one.name, known, "it has:")
             raise ModelError(f"{model} has no parameter {one.name!r}; {others}")
         if type(known.get(one.name)) is int and one.kind is float:
             raise ModelError(f"{one} of {model} must be whole numbers; sample it by Integers(low, high)")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
-        raise ModelError(f"seed is {seed!r}; it must be a whole number >= 0")
     seeded = SEED in known and SEED not in [one.name for one in given] and (seed is not None or repeat > 1)
     if repeat != 1 and not seeded:
         raise ModelError(
@@ -145,24 +145,6 @@ def design_of(
             " seed that could differ"
         )
     return Design(given, samples, method, repeat, seed or 0, seeded)
-
-
-def _takes_any(model: str) -> bool:
-    """Whether a user's function accepts any keyword."""
-    from stickslip.bench.campaigns.contestants import own_thing, takes
-
-    return is_own(model) and takes(own_thing(model), "any name that nobody has")
-
-
-def _check_how(how: Mapping[str, Any]) -> None:
-    for name, value in how.items():
-        if name not in HOW:
-            raise TypeError(
-                f"sweep has no argument {name!r}; {alternatives(name, HOW, 'of simulate it takes:')}"
-            )
-        options = name == "solver_options" and isinstance(value, Mapping)
-        if not all(isinstance(x, bool | int | float | str) for x in (value.values() if options else [value])):
-            raise TypeError(f"{name} is {value!r}; a sweep takes names and numbers, which go to processes")
 
 
 def _processors() -> int:
@@ -182,7 +164,7 @@ def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
             path, colon, name = given.rpartition(":")
             return f"{Path(path).resolve()}:{name}" if colon and path.endswith(".py") else given
         if not callable(given):
-            raise TypeError(f"{given!r} is no function, and no name of one")
+            raise TypeError(f"{given!r} is neither a function nor the name of one")
         place = place_by_name(given)
         if not place:
             name = getattr(given, "__name__", type(given).__name__)

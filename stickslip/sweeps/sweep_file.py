@@ -28,7 +28,7 @@ from stickslip.bench.records import Outcome
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import put_array, put_place, put_text, put_texts
-from stickslip.files.problems import draft_of
+from stickslip.files.problems import draft_of, holds_sweep
 from stickslip.state import IntArray
 from stickslip.sweeps.definition import Sweep, refuse_other
 from stickslip.sweeps.measures import LONGEST, MOST
@@ -246,6 +246,8 @@ def done_in(path: Path, sweep: Sweep) -> tuple[Head | None, np.ndarray]:
     done = np.zeros(sweep.design.size, bool)
     if not path.exists():
         return None, done
+    if path.is_file() and not holds_sweep(path):
+        raise FormatError(f"{path}: the file exists and is not that of a sweep; choose another name")
     with ExitStack() as stack:
         table = opened(path, stack)
         refuse_other(table.head.sweep, sweep, str(path))

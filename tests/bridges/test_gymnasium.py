@@ -355,3 +355,15 @@ def test_what_goes_wrong_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "glfw", None)
     with pytest.raises(extras.MissingPackage, match=r'pip install "stickslip\[gymnasium\]"'):
         extras.needed("glfw", "a task")
+
+
+def test_a_step_that_failed_is_not_made_again():
+    """An action that is not finite is refused, and the next one begins where the environment is."""
+    env, other = (gymnasium.make("stickslip/Hopper-v0") for _ in range(2))
+    actions = np.linspace(-0.5, 0.5, 6).reshape(2, 3)
+    for each in (env, other):
+        each.reset(seed=0)
+    for action in actions:
+        with pytest.raises(ss.ModelError, match="MuJoCo warns"):
+            env.step(np.full(3, np.nan))
+        assert np.array_equal(env.step(action)[0], other.step(action)[0])

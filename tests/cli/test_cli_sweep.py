@@ -59,6 +59,12 @@ def test_points_of_a_file(run, tmp_path):
     assert ss.read(out).parameters["e"].tolist() == [0.1, 0.9]
     points.write_text("height,e\n1\n")
     run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").refuses("row 2 has 1 cells")
+    points.write_text("e,e\n0.1,0.2\n")
+    run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").refuses("two columns are named e")
+    none = tmp_path / "none.csv"
+    run("sweep", *DROP, "--points", none, "--out", tmp_path / "t.h5").refuses("no such file or directory")
+    points.write_bytes("\ufeffheight,e\n1,0.5\n".encode())  # as spreadsheets write it
+    assert run("sweep", *DROP, "--points", points, "--out", tmp_path / "t.h5").code == 0
 
 
 def test_failed_runs_are_told(run, tmp_path):
@@ -88,6 +94,13 @@ def test_failed_runs_are_told(run, tmp_path):
         (("bouncing-ball", "--vary", "e=0.1", "--measure", "speeed"), ("no measure 'speeed'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--executor", "cloud"), ("unknown executor 'cloud'",)),
         (("bouncing-ball", "--vary", "e=0.1", "--timeout", "-1"), ("timeout must lie in",)),
+        (("bouncing-ball", "--vary", "e=uniform:a:1", "--samples", "2"), ("takes a number, got 'a'",)),
+        (("rockfall", "--vary", "bodies=integers:1.5:3", "--samples", "2"), ("takes a whole number",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--solver", "nsgz"), ("unknown solver 'nsgz'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--scheme", "moreau"), ("unknown scheme 'moreau'",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--until", "nan"), ("until is nan",)),
+        (("bouncing-ball", "--vary", "e=0.1", "--h", "0"), ("h is 0.0",)),
+        (("cart.py", "--vary", "e=0.1"), ("cart.py is a file; name a function of it, cart.py:function",)),
         (("nowhere.py:make", "--vary", "e=0.1"), ("the file nowhere.py does not exist",)),
     ],
 )
@@ -113,6 +126,16 @@ def test_a_report_is_one_offline_page(run, done, tmp_path):
     again = tmp_path / "again.html"
     run("sweep-report", done, "--out", again)
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_info_describes_a_sweep(run, done):
+    result = run("info", done)
+    assert result.code == 0
+    assert "kind" in result.out
+    assert "sweep" in result.out
+    found = json.loads(run("info", done, "--json").out)
+    assert found["kind"] == "sweep"
+    assert found["runs"] == found["planned"]
 
 
 def test_a_report_as_text_and_as_a_table(run, done, tmp_path):

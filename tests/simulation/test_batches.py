@@ -344,6 +344,8 @@ def test_random_numbers_are_spawned_from_the_seed():
         ({"start": "here"}, "start is str"),
         ({"start": []}, "start has 0 entries"),
         ({"on_failure": "raise"}, "on_failure is 'raise'"),
+        ({"seed": -1}, "seed is -1; it must be a whole number >= 0"),
+        ({"seed": "one"}, "seed is 'one'"),
     ],
 )
 def test_what_is_given_wrongly_is_said(how, said):
@@ -369,14 +371,21 @@ def test_robots_that_cannot_be_are_refused(numbers, said):
 def test_misspelt_arguments_and_members():
     with pytest.raises(TypeError, match="solver"):
         ss.Batch(balls(), 2, h=H, solvr="auto")
+    with pytest.raises(
+        ss.ModelError, match="this model has none; those of equations are the numbers of a Fam"
+    ):
+        ss.Batch(oscillator(), 2, h=H, parameters={"mu": 0.1})
     with pytest.raises(ValueError, match="threads is 0"):
         ss.Batch(balls(), 2, h=H, threads=0)
     batch = ss.Batch(balls(), 2, h=H)
-    for members in ([2], [-1], [0.5], [True]):
+    for members in ([2], [-1], [0.5], [True], [1, 1]):
         with pytest.raises(ss.ModelError, match="member"):
             batch.reset(members)
     with pytest.raises(AttributeError, match="robots"):
         batch.controls  # noqa: B018
+    with pytest.raises(ss.ModelError, match="unknown input 'motor'; this model has none"):
+        batch.inputs["motor"]
+    assert repr(batch) == "Batch of 2 on 1 thread, t = 0 s, 0 held"
 
 
 def test_an_interrupt_leaves_every_member_at_the_end_of_a_step():

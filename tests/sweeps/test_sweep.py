@@ -308,32 +308,6 @@ def test_a_result_says_what_it_is():
     assert "3 of 3: 3 solved" in said
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: swept(parameters={"hight": [1.0]}), r"no parameter 'hight'.*did you mean 'height'"),
-        (lambda: swept(parameters={"height": []}), "height has 0 values"),
-        (lambda: swept(parameters={"height": [1.0, math.inf]}), "height is inf"),
-        (lambda: swept(parameters={"height": Uniform(0.0, 1.0)}), "samples is 0"),
-        (lambda: swept(samples=3), "samples is 3, and no parameter is sampled"),
-        (lambda: swept(parameters={"height": object()}), "expected a number, a text"),
-        (lambda: swept(parameters={"seed": [0.5]}), "must be whole numbers"),
-        (lambda: swept(method="magic", parameters={"height": Uniform(0, 1)}, samples=1), "magic"),
-        (lambda: swept(make="wall-problem"), "is a problem and does not run"),
-        (lambda: swept(measure="final, speed"), "no measure 'final, speed'"),
-        (lambda: swept(until_=3.0), "no argument 'until_'.*did you mean 'until'"),
-        (lambda: swept(scheme=object()), "names and numbers, which go to processes"),
-        (lambda: swept(out="s.txt"), r"must end in \.h5"),
-        (lambda: swept(executor="threads"), "unknown executor 'threads'"),
-        (lambda: swept(make=f"{FILE}:nobody"), "has no nobody"),
-        (lambda: swept(seed=-1, parameters={"height": 1.0}), "seed is -1"),
-    ],
-)
-def test_wrong_arguments_are_named(call, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        call()
-
-
 def test_a_design_of_too_many_runs_is_refused():
     axis = parameter_of("a", list(range(10_000)))
     with pytest.raises(ModelError, match="makes 100000000 runs"):
@@ -343,7 +317,7 @@ def test_a_design_of_too_many_runs_is_refused():
 def test_a_file_of_something_else_is_not_overwritten(tmp_path):
     out = tmp_path / "s.h5"
     out.write_text("my diary")
-    with pytest.raises(FormatError, match="HDF5"):
+    with pytest.raises(FormatError, match="exists and is not that of a sweep"):
         swept(out)
     assert out.read_text() == "my diary"
     assert not journal_of(out).exists()

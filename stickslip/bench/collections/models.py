@@ -1,7 +1,7 @@
 """Models to record or sweep: scenes by name, or models made by users' functions."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from inspect import getdoc, signature
+from inspect import Parameter, getdoc, signature
 from typing import Any, NamedTuple
 
 import stickslip
@@ -9,7 +9,6 @@ from stickslip import scenes
 from stickslip.bench.campaigns.contestants import ContestantError, own_thing
 from stickslip.names import alternatives
 from stickslip.problem.solution import Problem
-from stickslip.scenes.parameters import defaults
 from stickslip.scenes.scenario import Fact, Scenario
 
 
@@ -47,16 +46,20 @@ def parameters_of(name: str, given: Container[str] = ()) -> dict[str, Any]:
     """
     if not is_own(name):
         return scenes.parameters(name)
-    function, missing = _function(name), dict[str, Any]()
-    for key, parameter in signature(function).parameters.items():
-        if parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_KEYWORD,
-            parameter.VAR_POSITIONAL,
-        ):
-            if key not in given:
-                raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
-            missing[key] = None
-    return missing | defaults(function)
+    known = dict[str, Any]()
+    for key, parameter in signature(_function(name)).parameters.items():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        if parameter.default is parameter.empty and key not in given:
+            raise ContestantError(f"{name}: its parameter {key} has no default; give it one")
+        known[key] = None if parameter.default is parameter.empty else parameter.default
+    return known
+
+
+def takes_any(name: str) -> bool:
+    """Whether the function at a place accepts any keyword."""
+    kinds = [one.kind for one in signature(_function(name)).parameters.values()] if is_own(name) else []
+    return Parameter.VAR_KEYWORD in kinds
 
 
 def is_problem(name: str) -> bool:
@@ -85,7 +88,7 @@ def made_by(name: str, given: Mapping[str, Any]) -> Any:
         return scenes.make(name, **given)
     known = parameters_of(name, given)
     for key in given:
-        if key not in known:
+        if key not in known and not takes_any(name):
             raise TypeError(f"{name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
     return _function(name)(**given)
 

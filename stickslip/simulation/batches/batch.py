@@ -66,7 +66,7 @@ class Batch:
             self._members.append(self._made(k))
         if how.compiled_only and not self._members[0].is_compiled:
             raise ModelError("compiled_only: steps of this model are not made in compiled code")
-        self._seed = seed
+        self._seed = _seed(seed)
         self._random: tuple[np.random.Generator, ...] = ()
 
     def _made(self, k: int) -> Member:
@@ -144,7 +144,8 @@ class Batch:
 
     @property
     def data(self) -> tuple[Any, ...]:
-        """MuJoCo's data of each robot, at its current state, as `Live.data`."""
+        """MuJoCo's data of each robot at its current state. As in `Live.data`, controls, applied forces and
+        poses of mocap bodies may be written between steps."""
         return tuple(one.data() for one in self._robots())
 
     @property
@@ -265,6 +266,9 @@ class Batch:
         for k in chosen:
             if not 0 <= k < self.n:
                 raise ModelError(f"no member {k}; there are {self.n}, counted from 0")
+        if len(set(chosen)) < len(chosen):
+            k = next(k for k in chosen if chosen.count(k) > 1)
+            raise ModelError(f"member {k} is given twice")
         return chosen
 
     def _robots(self) -> list[Member]:
@@ -275,7 +279,8 @@ class Batch:
 
     def __repr__(self) -> str:
         held = sum(not one.is_going for one in self._members)
-        return f"Batch of {self.n} on {self.threads} threads, t = {self.t.max():.6g} s, {held} held"
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"Batch of {self.n} on {threads}, t = {self.t.max():.6g} s, {held} held"
 
 
 class BatchInputs(MutableMapping[str, Any]):
@@ -289,6 +294,8 @@ class BatchInputs(MutableMapping[str, Any]):
         if name not in known[0]:
             raise UnknownNameError(
                 f"unknown input {name!r}; {alternatives(name, tuple(known[0]), most=LISTED)}"
+                if known[0]
+                else f"unknown input {name!r}; this model has none"
             )
         return np.array([one[name] for one in known])
 
@@ -307,6 +314,9 @@ class BatchInputs(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._members[0].inputs)
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
 
 @contextmanager
 def _of_member(k: int) -> Iterator[None]:
@@ -323,6 +333,15 @@ def _count(n: Any, label: str, most: int) -> int:
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= most:
         raise ModelError(f"n is {n!r}; how many {label} is a whole number from 1 to {most}")
     return int(n)
+
+
+def _seed(seed: Any) -> int | None:
+    """The seed of random numbers, checked."""
+    if seed is None:
+        return None
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise ModelError(f"seed is {seed!r}; it must be a whole number >= 0")
+    return int(seed)
 
 
 def _stacked(rows: Sequence[Array]) -> Array:

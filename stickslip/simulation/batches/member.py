@@ -57,9 +57,11 @@ def carry_together(members: Sequence["Member"], interrupts: Interrupts) -> None:
         going, strips = zip(*ready, strict=True)
         most = [min(member.goal - member.index, strip.most - strip.steps) for member, strip in ready]
         at, index = [member.clock.at for member in going], [member.index for member in going]
-        counts = march_together([member.prepared for member in going], strips, most, at, index)
+        counts, errors = march_together([member.prepared for member in going], strips, most, at, index)
         for member, strip, steps in zip(going, strips, counts, strict=True):
             member.state, member.index = strip.state, member.index + steps
+        for k, error in errors.items():
+            going[k].refuse(error)
         going = [
             member
             for member, steps in zip(going, counts, strict=True)
@@ -199,7 +201,11 @@ class Member:
                 if not self._together(self.goal, signals):
                     self._leave(signals)
         except ModelError as error:
-            self._hold(MemberStatus.REFUSED, str(error))
+            self.refuse(error)
+
+    def refuse(self, error: ModelError) -> None:
+        """Hold the member, whose next step has an error."""
+        self._hold(MemberStatus.REFUSED, str(error))
 
     def _leave(self, interrupts: Interrupts) -> None:
         """Make the next step, which compiled code cannot make, in Python, or hold the member."""

@@ -49,7 +49,8 @@ class Models:
         default = self.default
         for name, given in values.items():
             if name not in default:
-                known = alternatives(name, tuple(default)) if default else "this model has none"
+                none = "this model has none; those of equations are the numbers of a Family"
+                known = alternatives(name, tuple(default)) if default else none
                 raise ModelError(f"unknown parameter {name!r}; {known}")
             rows = rows_of(f"parameter {name!r}", given, len(members), default[name].shape)
             for k, row in zip(members, rows, strict=True):
