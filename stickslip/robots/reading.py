@@ -15,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
+from stickslip.robots.urdf import check_mimics, ignored_elements
 from stickslip.state import ModelError
 
 MOST_BYTES = 2**28
@@ -66,6 +67,17 @@ class Source:
     includes: dict[str, bytes] = field(default_factory=dict)
     assets: dict[str, bytes] = field(default_factory=dict)
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Sentences about elements of URDF that MuJoCo does not read."""
+        own = ignored_elements(self.text) if self.kind == "URDF" else ()
+        return *own, *(
+            f"{name}: {sentence}"
+            for name, content in self.includes.items()
+            if ElementTree.fromstring(content).tag == "robot"
+            for sentence in ignored_elements(content.decode())
+        )
+
 
 def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str]] = ()) -> Source:
     """The model in a file, or in a text that begins with `<`."""
@@ -98,6 +110,10 @@ class _Reader:
             self.search = [Path(fspath(one)).resolve() for one in folders]
         except TypeError:
             raise ModelError(f"search is {search!r}; expected paths of folders") from None
+        for path in self.search:
+            if not path.is_dir():
+                what = "is not a folder" if path.exists() else "does not exist"
+                raise ModelError(f"search: {str(path)!r} {what}; give folders for meshes and packages")
         self.found = Source(name, "", "")
         self.bytes = 0
 
@@ -201,6 +217,8 @@ class _Reader:
                         f"{name}: line {lines[element]}: {attribute} of <{element.tag}> is {value!r};"
                         " expected numbers"
                     )
+        if root.tag == "robot":
+            check_mimics(root, lines, name)
         options = dict(options)
         for compiler in root.iter("compiler"):
             directory = compiler.get("assetdir")

@@ -125,7 +125,7 @@ class Robot:
         return cls(
             model, name, _given("restitution", "geom", restitution, geoms),
             _given("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom), cone,
-            (*conventions.unused(model), *said), read, world,
+            (*conventions.unused(model), *(() if read is None else read.ignored), *said), read, world,
         )  # fmt: skip
 
     def with_world(self, world: World) -> "Robot":
