@@ -19,7 +19,7 @@ from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.robots.linkage import carrier_name, chosen_springs, input_values, still_springs, tree_of
+from stickslip.robots.linkage import carrier_name, input_values, select_springs, tendon_springs, tree_of
 from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
 
@@ -143,8 +143,8 @@ def applied_forces(world: World) -> Forces:
     """Return the forces of a world that are neither tendons nor controls of MuJoCo's model."""
     forces, springs, controls = world.forces, world.forces.springs, input_values(world)
     if springs is not None:
-        kept = np.setdiff1d(np.arange(len(springs.names)), still_springs(world))
-        springs = chosen_springs(springs, kept)
+        kept = np.setdiff1d(np.arange(len(springs.names)), tendon_springs(world))
+        springs = select_springs(springs, kept)
     written = tuple(one for one in forces.written if one.name not in controls)
     return Forces(springs, forces.dampers, written, forces.bodies, forces.wrench)
 

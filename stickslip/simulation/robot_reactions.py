@@ -22,7 +22,14 @@ from stickslip.mechanics.points import Point
 from stickslip.mechanics.sensors import Reading
 from stickslip.mechanics.step_sensors import contact_wrench
 from stickslip.mechanics.world import BodyKind, World
-from stickslip.robots.linkage import HELD, chosen_springs, input_values, part_name, still_springs, tree_of
+from stickslip.robots.linkage import (
+    CONNECTED,
+    input_values,
+    part_name,
+    select_springs,
+    tendon_springs,
+    tree_of,
+)
 from stickslip.rotations import cross, matrices
 from stickslip.schemes.robot_drive import applied_forces
 from stickslip.state import Array, IntArray
@@ -88,7 +95,7 @@ class JointReactions:
         self._closing = tree.closing
         self._equality, self._tendon = _constraints(model, joints, tree.closing)
         # Springs that are tendons are implicit: their forces are those at the end of the step.
-        springs = chosen_springs(world.forces.springs, still_springs(world))
+        springs = select_springs(world.forces.springs, tendon_springs(world))
         self._at_end = Forces(springs, bodies=world.forces.bodies)
 
     def __call__(self, reading: Reading, step: RobotStep) -> Array:
@@ -169,7 +176,7 @@ class JointReactions:
             return _about(wrench, ends[1], point)
         axis = matrices(reading.state.q[7 * first + 3 : 7 * first + 7]) @ joints.frame[j, 0, 0]
         out = np.zeros(6)
-        for along, equality in zip(HELD[kind], rows, strict=True):
+        for along, equality in zip(CONNECTED[kind], rows, strict=True):
             force = _impulses(step, 4 * equality + EQUALITY) / h
             out += np.concatenate([force, cross(along * axis, force)])
         return out
