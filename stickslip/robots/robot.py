@@ -119,14 +119,15 @@ class Robot:
         conventions.check(model, name)
         if cone not in CONES:
             raise ModelError(f"cone is {cone!r}; expected one of {', '.join(CONES)}")
+        ignored = () if files is None else files.ignored
         obj = mujoco.mjtObj
         geoms = [mujoco.mj_id2name(model, obj.mjOBJ_GEOM, k) or "" for k in range(model.ngeom)]
         joints = [mujoco.mj_id2name(model, obj.mjOBJ_JOINT, k) or "" for k in range(model.njnt)]
         joints += [mujoco.mj_id2name(model, obj.mjOBJ_TENDON, k) or "" for k in range(model.ntendon)]
         return cls(
             model, name, _values("restitution", "geom", restitution, geoms),
-            _values("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom), cone,
-            (*conventions.unused(model), *(() if files is None else files.ignored), *notes), files, world,
+            _values("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom),
+            cone, (*conventions.unused(model), *ignored, *notes), files, world,
         )  # fmt: skip
 
     def with_world(self, world: World) -> "Robot":

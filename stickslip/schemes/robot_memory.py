@@ -16,7 +16,7 @@ from stickslip.state import Array, State
 NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
 """Message of steps with non-finite velocities."""
 WRITTEN = (
-    "at t = {:.9g} s data.qpos, data.qvel or data.act is not what the last step left; to set the state, call"
+    "at t = {:.9g} s data.qpos, data.qvel or data.act differs from the end of the last step; to set it, call"
     " live.reset(robot.state(qpos, qvel))"
 )
 """Message of steps from data that the user changed."""

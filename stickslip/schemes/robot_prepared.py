@@ -179,9 +179,9 @@ class PreparedRobot:
     def make_stages(self) -> None:
         """Compute MuJoCo's position and velocity stages at the state of the data."""
         place(self.engine, self.motion, self.traits)
-        self.check_said(float(self.data.time))
+        self.check_warnings(float(self.data.time))
 
-    def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
+    def check_warnings(self, t: float, warnings: Sequence[str] = ()) -> None:
         """Raise ModelError for an error or warning of MuJoCo in compiled code since the last call; a warning
         means a full buffer, from which contacts are missing. The data is then at no state."""
         level, text = message_in(self._frame)
