@@ -188,12 +188,12 @@ class RobotMarch:
             call = prepared.entries["march"] = entry(kernels.march, run, strip.steps, steps, t)
         prepared.at = None
         if prepared.guarded:
-            found: tuple[int, int] = call(run, strip.steps, steps, t)
+            result: tuple[int, int] = call(run, strip.steps, steps, t)
         else:
             with Warnings() as warnings:
-                found = call(run, strip.steps, steps, t)
+                result = call(run, strip.steps, steps, t)
             prepared.check_warnings(strip.state.t, warnings)
-        return found
+        return result
 
     def _follow(self, strip: RobotStrip, times: list[float]) -> None:
         """Update strip and data after steps that end at these times [s]."""
@@ -211,12 +211,12 @@ class RobotMarch:
         follows = before is not None and before.state is state
         last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
         scratch, place = self.prepared.scratch, self._place(last, settings)
-        given = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
+        arguments = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
         entries = self.prepared.entries
         if "begin" not in entries:
             entries["follow"] = entry(follow_room, place.run.room, place.run.room, 0)
-            entries["begin"] = entry(begin_room, *given)
-        entries["begin"](*given)
+            entries["begin"] = entry(begin_room, *arguments)
+        entries["begin"](*arguments)
         return RobotStrip(place.room, place.run, index, h, self.rows, place.times, state)
 
     def _place(self, last: LastImpulses, settings: Held) -> "_Place":

@@ -49,13 +49,13 @@ def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]
 
 def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
     """Return the scheme's memory after a step; applied: the forces that the user applied in it."""
-    made = {
+    memory = {
         "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
         "reach": np.array([reach]), **applied,
     }  # fmt: skip
-    for array in made.values():
+    for array in memory.values():
         array.flags.writeable = False
-    return made
+    return memory
 
 
 def last_of(memory: Memory) -> LastImpulses:

@@ -202,10 +202,10 @@ class PreparedRobot:
         """Compute the stages at `state`, the state of the data, again; poses of mocap bodies that were
         written to the data are kept."""
         d = self.data
-        given = np.array(d.mocap_pos), np.array(d.mocap_quat)
+        poses = np.array(d.mocap_pos), np.array(d.mocap_quat)
         d.mocap_pos[:], d.mocap_quat[:] = self._mocap
         self.place(self.reading())
-        d.mocap_pos[:], d.mocap_quat[:] = given
+        d.mocap_pos[:], d.mocap_quat[:] = poses
         self.at = state
 
     @property

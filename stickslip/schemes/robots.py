@@ -107,8 +107,8 @@ class ReducedMoreauJean(Options):
                 reason = ""
                 break
             kept = remember(rows, r)
-            found = kernels.problem_again(*parts, settings, carried, free.v, forced)
-            rows, split = map(as_held, found)
+            problem_parts = kernels.problem_again(*parts, settings, carried, free.v, forced)
+            rows, split = map(as_held, problem_parts)
             r = guess(scratch, rows, kept)
             u = np.zeros(r.size)
         if reason:
@@ -139,10 +139,10 @@ def _step(
     """Return the step in the first row of a `Room`, with these numbers."""
     table, joints = room.contacts, room.joints
     nc, nj = int(table.offset[1]), int(joints.offset[1])
-    given: Any = (
+    columns: Any = (
         table.id, np.zeros_like(table.body), table.body, table.point, table.frame, table.gap, table.law,
     )  # fmt: skip
-    contacts = ContactSet(*(one[:nc].copy() for one in given))
+    contacts = ContactSet(*(column[:nc].copy() for column in columns))
     energy = EnergyTerms(*(float(numbers[k]) for k in (
         at.KINETIC, at.POTENTIAL, at.DISSIPATED, at.WORK, at.LIFTED, at.BALANCE,
     )))  # fmt: skip

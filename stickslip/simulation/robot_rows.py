@@ -50,9 +50,9 @@ class StripSteps:
     ends: list[int]
     """Numbers of the recorded steps, counted from the first of these."""
     sensors: list[tuple[Array, ...]]
-    """Values of the sensors of the world around the robot at the recorded steps."""
+    """Values of the sensors of the world at the recorded steps [any], each of the shape of its sensor."""
     inputs: list[dict[str, Array]]
-    """Inputs of that world in each of the steps."""
+    """Inputs of the world in each of the steps [N, N m, m/s, rad/s], each of the shape of its input."""
     read: bool = False
     """Whether the steps have been converted to rows, so that no step may be added."""
 
