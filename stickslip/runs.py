@@ -45,7 +45,7 @@ def simulate(
     progress: Callable[[float, float], None] | None = None,
     tolerance: float | None = None,
     watch: Callable[[Record], None] | None = None,
-    forces: str = "least",
+    forces: str | None = None,
     out: str | PathLike[str] | None = None,
     flush: float = FLUSH,
     control: Callable[[Any], Any] | None = None,
@@ -77,8 +77,8 @@ def simulate(
     watch       function of a `Record`, called for the start and every recorded step; it does not change the
                 run, and an exception that it raises ends the run
     forces      impulses to report where several are certified with the same motion: those of `least` norm,
-                which are unique and computed on first use, or those that the `solver` found. The motion is
-                the same bit for bit
+                the default, which are unique and computed on first use, or those that the `solver` found, as
+                always for robots. The motion is the same bit for bit
     out         file (.h5 or .hdf5) for records during the run. The memory of the run does not grow with its
                 length, and the file contains all records up to the last one written, however the run ends.
                 With `start` from this file the run continues in it
@@ -225,7 +225,7 @@ class Batch(Members):
 
 def _how(
     model: Any, solver: Any, options: Mapping[str, Any] | None, start: Any, tolerance: float | None,
-    forces: str, out: str | PathLike[str] | None,
+    forces: str | None, out: str | PathLike[str] | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the solver made from its name, and the other settings of a run."""
     check_simulated(model)
@@ -240,7 +240,11 @@ def _how(
         usual |= before
     instance = registry.chosen(solver, options, **usual)
     select: Any = None
+    if forces is None:
+        forces = "solver" if isinstance(model, Robot) else "least"
     if choice("forces", forces, FORCES) == "least":
+        if isinstance(model, Robot):
+            raise ModelError("forces is 'least', which does not apply to robots; use 'solver', their default")
         from stickslip.solvers.selection import least_of_many as select
     sink: Any = None
     if out is not None:

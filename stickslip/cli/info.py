@@ -101,7 +101,8 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
             return _of_robot(load_robot(path), foreign.what)
         except InputError as error:
             note = f"it cannot be loaded: {str(error).removeprefix(f'{path}: ')}"
-            foreign = replace(foreign, note=foreign.note or note)
+            use = "none until the error in the note is corrected"
+            foreign = replace(foreign, note=foreign.note or note, use=use)
     if foreign is not None:
         return _of_others(asdict(foreign))
     if is_trajectory(path):

@@ -72,7 +72,7 @@ def run(
     settings: Scene = None,
     record: int = 1,
     on_failure: Literal["raise", "accept", "halve"] = "raise",
-    forces: Literal["least", "solver"] = "least",
+    forces: Literal["least", "solver"] | None = None,
     out: Path | None = None,
     plot: Path | None = None,
     key: str | None = None,
@@ -136,8 +136,8 @@ def run(
         Action when a step misses its tolerance: raise stops the run, accept counts the step and
         continues, halve repeats it with shorter steps.
     forces
-        Contact forces to record where several give the same motion: least, those of least norm, or
-        solver, those returned by the solver.
+        Contact forces to record where several give the same motion: least, those of least norm (the
+        default), or solver, those returned by the solver (always for robots).
     out
         File (.h5 or .hdf5), written during the run. However the run ends, even by a kill, the file
         contains all but at most the last second of computation.

@@ -95,7 +95,7 @@ def robot_in(text: str, path: Any) -> Robot:
         assets = {str(k): base64.b64decode(v, validate=True) for k, v in data["assets"].items()}
         includes = {str(k): str(v).encode() for k, v in data["includes"].items()}
         for text_ in (data["xml"], *map(bytes.decode, includes.values())):
-            reading.checked_text(str(text_), f"{path}")
+            reading.check_text(str(text_), f"{path}")
         source = reading.Source(str(data["name"]), str(data["xml"]), str(data["kind"]), includes, assets)
         world, laws = data.get("world"), data.get("laws")
         return Robot.of_source(

@@ -31,21 +31,21 @@ BOUNDED = ("geom_friction", "pair_friction", "dof_frictionloss", "tendon_frictio
 
 def unused(model: Any) -> tuple[str, ...]:
     """Return a sentence for each entry of the model that has no effect with hard contact."""
-    mujoco, said = load_mujoco(), []
+    mujoco, sentences = load_mujoco(), []
     for what, _, ref, imp in SOFT:
         for name, default in ((ref, SOLREF), (imp, SOLIMP)):
-            given = getattr(model, name, np.zeros((0, len(default))))
-            count = int((np.abs(given - np.array(default)) > 1e-12).any(axis=1).sum())
+            values = getattr(model, name, np.zeros((0, len(default))))
+            count = int((np.abs(values - np.array(default)) > 1e-12).any(axis=1).sum())
             if count:
                 short = name.split("_")[1]
-                said.append(f"{short} of {count} {what}{'s' if count > 1 else ''}: contact here is hard")
+                sentences.append(f"{short} of {count} {what}{'s' if count > 1 else ''}: contact here is hard")
     option = model.opt
     for name, usual, why in (
         ("impratio", 1.0, "friction here is exact"),
         ("noslip_iterations", 0.0, "friction here does not creep"),
     ):
         if getattr(option, name) != usual:
-            said.append(f"option {name} = {getattr(option, name):g}: {why}")
+            sentences.append(f"option {name} = {getattr(option, name):g}: {why}")
     for name, usual in (
         ("iterations", 100),
         ("ls_iterations", 50),
@@ -53,30 +53,30 @@ def unused(model: Any) -> tuple[str, ...]:
         ("ls_tolerance", 0.01),
     ):
         if getattr(option, name) != usual:
-            said.append(f"option {name} = {getattr(option, name):g}: the solver is that of the run")
+            sentences.append(f"option {name} = {getattr(option, name):g}: the solver is that of the run")
     for field, usual, why in (
         ("solver", mujoco.mjtSolver.mjSOL_NEWTON, "the solver is that of the run"),
         ("cone", mujoco.mjtCone.mjCONE_PYRAMIDAL, "the law of friction is exact"),
     ):
         if getattr(option, field) != usual:
             chosen = type(usual)(getattr(option, field)).name.split("_")[1].lower()
-            said.append(f"option {field} = {chosen}: {why}")
+            sentences.append(f"option {field} = {chosen}: {why}")
     if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
-        said.append("flag sleep: all bodies are in all steps")
+        sentences.append("flag sleep: all bodies are in all steps")
     integrator = mujoco.mjtIntegrator(option.integrator)
     if integrator != mujoco.mjtIntegrator.mjINT_EULER:
         name = integrator.name.removeprefix("mjINT_").lower()
-        said.append(f"option integrator = {name}: steps are those of the scheme")
+        sentences.append(f"option integrator = {name}: steps are those of the scheme")
     for flags, bits, prefix, value, names in (
         (option.disableflags, mujoco.mjtDisableBit, "mjDSBL", "disable", DISABLED),
         (option.enableflags, mujoco.mjtEnableBit, "mjENBL", "enable", ENABLED),
     ):
         for name in names:
             if flags & int(getattr(bits, f"{prefix}_{name.upper()}", 0)):
-                said.append(f"flag {name} = {value}: it belongs to MuJoCo's own contact and steps")
+                sentences.append(f"flag {name} = {value}: it belongs to MuJoCo's own contact and steps")
     if option.enableflags & int(mujoco.mjtEnableBit.mjENBL_OVERRIDE):
-        said.append("flag override: contacts keep the parameters of their geoms")
-    return tuple(said)
+        sentences.append("flag override: contacts keep the parameters of their geoms")
+    return tuple(sentences)
 
 
 def check(model: Any, name: str) -> None:
@@ -89,14 +89,13 @@ def check(model: Any, name: str) -> None:
     ):  # fmt: skip
         if count:
             names = [] if kind is None else [mujoco.mj_id2name(model, kind, k) for k in range(count)]
-            named = ", ".join(repr(one) for one in names if one)
-            raise ModelError(
-                f"{name}: {named + ': ' if named else ''}{what} are not supported; remove them from the model"
-            )
+            labels = ", ".join(repr(label) for label in names if label)
+            prefix = f"{labels}: " if labels else ""
+            raise ModelError(f"{name}: {prefix}{what} are not supported; remove them from the model")
     body = int(mujoco.mjtTrn.mjTRN_BODY)
     for k in np.flatnonzero(model.actuator_trntype == body).tolist():
-        called = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
-        raise ModelError(f"{name}: actuator {called!r}: adhesion is not supported; remove the actuator")
+        label = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
+        raise ModelError(f"{name}: actuator {label!r}: adhesion is not supported; remove the actuator")
     if not model.nv:
         raise ModelError(f"{name}: the model has no degrees of freedom; give a body a joint")
     _check_numbers(model, name)
@@ -107,8 +106,11 @@ def _check_numbers(model: Any, name: str) -> None:
     mujoco = load_mujoco()
     for kind, owner in OWNERS.items():
         what = getattr(mujoco.mjtObj, f"mjOBJ_{owner.upper()}")
-        fields = [one for one in dir(model) if one.startswith(f"{kind}_") and not one.endswith("_user")]
-        for field in sorted(fields, key=lambda one: one.endswith("0") or "inertia" in one):  # what follows
+        fields = [
+            field for field in dir(model) if field.startswith(f"{kind}_") and not field.endswith("_user")
+        ]
+        # Computed fields come last, so that the message names the entry of the file.
+        for field in sorted(fields, key=lambda field: field.endswith("0") or "inertia" in field):
             values = getattr(model, field)
             if not (isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.size):
                 continue
@@ -119,11 +121,11 @@ def _check_numbers(model: Any, name: str) -> None:
             k = int(np.flatnonzero(~np.isfinite(rows).all(axis=1) | (friction & (rows < 0.0).any(axis=1)))[0])
             if kind == "dof":
                 k = int(model.dof_jntid[k])
-            called = mujoco.mj_id2name(model, what, k) or f"{owner}{k}"
-            wanted = "numbers from 0 on" if friction else "finite numbers"
+            label = mujoco.mj_id2name(model, what, k) or f"{owner}{k}"
+            expected = "numbers from 0 on" if friction else "finite numbers"
             raise ModelError(
-                f"{name}: {field.removeprefix(kind + '_')} of {owner} {called!r} is {rows[k].tolist()};"
-                f" expected {wanted}"
+                f"{name}: {field.removeprefix(kind + '_')} of {owner} {label!r} is {rows[k].tolist()};"
+                f" expected {expected}"
             )
     for field in ("gravity", "wind", "magnetic", "density", "viscosity"):
         if not np.isfinite(getattr(model.opt, field)).all():

@@ -1,8 +1,7 @@
-"""Contact laws given for pairs of geoms: friction, restitution and number of rows.
+"""Contact laws that a user sets for pairs of geoms: friction, restitution and number of rows.
 
-Geoms are grouped into kinds, and a table has the law of each pair of kinds. For values that are not given
-(NaN), a
-contact has MuJoCo's combination of its two geoms, and the smaller restitution of both.
+Geoms are grouped into kinds, and a table has the law of each pair of kinds. Where it has NaN, a contact has
+MuJoCo's combination of the coefficients of its two geoms, and the smaller restitution of both.
 """
 
 from collections.abc import Sequence
@@ -32,21 +31,21 @@ class PairLaws:
 
     @classmethod
     def none(cls, ngeom: int) -> "PairLaws":
-        """Return the table without given laws."""
+        """Return the table in which no law is set."""
         return cls(np.zeros(ngeom, np.int64), np.full((1, 1, LAWS), np.nan))
 
     @classmethod
     def read(cls, kind: Any, law: Any) -> "PairLaws":
         """Return the table from lists, with None for NaN; raise a ValueError if it is invalid."""
-        made = cls(np.array(kind, np.int64), np.array(law, float))
-        n = len(made.law)
-        if made.law.shape != (n, n, LAWS) or not np.isin(made.kind, np.arange(n)).all():
-            raise ValueError(f"laws of pairs of shape {made.law.shape}")
-        return made
+        table = cls(np.array(kind, np.int64), np.array(law, float))
+        n = len(table.law)
+        if table.law.shape != (n, n, LAWS) or not np.isin(table.kind, np.arange(n)).all():
+            raise ValueError(f"laws of pairs of shape {table.law.shape}")
+        return table
 
     @property
     def given(self) -> bool:
-        """Whether any law is given."""
+        """Whether any law is set."""
         return not bool(np.isnan(self.law).all())
 
     def joined(self, materials: Array, of_geom: IntArray) -> "PairLaws":
@@ -55,21 +54,22 @@ class PairLaws:
         materials   mu, mu_roll, mu_spin, e of pairs of materials [-, m, m, -], shape (nm, nm, 4)
         of_geom     material of each further geom [-], shape (count,)
         """
-        own, more = len(self.law), len(materials)
-        law = np.full((own + more, own + more, LAWS), np.nan)
-        law[:own, :own] = self.law
+        n, n_new = len(self.law), len(materials)
+        law = np.full((n + n_new, n + n_new, LAWS), np.nan)
+        law[:n, :n] = self.law
         mu, roll, spin, e = np.moveaxis(materials, 2, 0)
         rows = np.where(roll > 0.0, 6, np.where(spin > 0.0, 4, 3))
-        law[own:, own:] = np.stack([mu, mu, spin, roll, roll, e, rows], axis=2)
-        return PairLaws(np.concatenate([self.kind, own + of_geom]), law)
+        law[n:, n:] = np.stack([mu, mu, spin, roll, roll, e, rows], axis=2)
+        return PairLaws(np.concatenate([self.kind, n + of_geom]), law)
 
     def with_pair(self, first: IntArray, second: IntArray, row: Array) -> "PairLaws":
-        """Return the table with the entries of `row`, (7,), that are not NaN set between two sets of
+        """Return the table in which the entries of `row`, (7,), that are not NaN hold between two sets of
         geoms."""
-        of = np.zeros((len(self.kind), 3), np.int64)
-        of[:, 0] = self.kind
-        of[first, 1] = of[second, 2] = 1
-        kinds, kind = np.unique(of, axis=0, return_inverse=True)
+        # Each kind is divided by membership in the two sets.
+        labels = np.zeros((len(self.kind), 3), np.int64)
+        labels[:, 0] = self.kind
+        labels[first, 1] = labels[second, 2] = 1
+        kinds, kind = np.unique(labels, axis=0, return_inverse=True)
         law = self.law[np.ix_(kinds[:, 0], kinds[:, 0])].copy()
         a, b = np.flatnonzero(kinds[:, 1]), np.flatnonzero(kinds[:, 2])
         for place in (np.ix_(a, b), np.ix_(b, a)):
@@ -78,20 +78,20 @@ class PairLaws:
 
 
 def law_row(owner: str, friction: ArrayLike | None, restitution: float | None, condim: int | None) -> Array:
-    """Return the values given for a pair, NaN for others [-, -, m, m, m, -, -], shape (7,)."""
+    """Return the values that are set for a pair, NaN for others [-, -, m, m, m, -, -], shape (7,)."""
     row = np.full(LAWS, np.nan)
     if friction is not None:
         try:
-            given = np.atleast_1d(np.asarray(friction, float))
+            values = np.atleast_1d(np.asarray(friction, float))
         except (TypeError, ValueError):
-            given = np.zeros(0)
+            values = np.zeros(0)
         places: dict[int, Sequence[int]] = {1: (0, 0), 3: (0, 0, 1, 2, 2), 5: range(5)}
-        if given.shape not in ((1,), (3,), (5,)) or not (np.isfinite(given) & (given >= 0.0)).all():
+        if values.shape not in ((1,), (3,), (5,)) or not (np.isfinite(values) & (values >= 0.0)).all():
             raise ModelError(
                 f"{owner}: friction is {friction!r}; expected 1 number (sliding), 3 (sliding, torsion,"
                 " rolling) or 5 (sliding along two axes, torsion, rolling about two axes), none below 0"
             )
-        row[: len(places[given.size])] = given[list(places[given.size])]
+        row[: len(places[values.size])] = values[list(places[values.size])]
     if restitution is not None:
         if not (isinstance(restitution, Real) and 0.0 <= restitution <= 1.0):
             raise ModelError(f"{owner}: restitution is {restitution!r}; expected a number from 0 to 1")

@@ -61,8 +61,8 @@ def robot_with(robot: Robot, **numbers: Array) -> Robot:
 def numbers_in(robot: Robot) -> dict[str, Array]:
     """Return the parameters of a robot that `robot_with` takes, by name [kg, -, -, -]."""
     m = robot.model
-    found = np.array(m.body_mass), np.array(m.geom_friction), robot.restitution, robot.limit_restitution
-    return dict(zip(ROBOT_NUMBERS, found, strict=True))
+    values = np.array(m.body_mass), np.array(m.geom_friction), robot.restitution, robot.limit_restitution
+    return dict(zip(ROBOT_NUMBERS, values, strict=True))
 
 
 def _check(name: str, value: Array, own: Array) -> None:

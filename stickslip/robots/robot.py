@@ -47,13 +47,13 @@ class Robot:
     limit_restitution: Array = field(repr=False)
     """Coefficients of restitution at limits of joints, then of tendons [-], shape (njnt + ntendon,)."""
     laws: PairLaws = field(repr=False)
-    """Friction and restitution given for pairs of geoms."""
+    """Friction and restitution set for pairs of geoms."""
     cone: str = "groups"
     """One of `CONES`."""
     unused: tuple[str, ...] = ()
     """Entries of the model that have no effect with hard contact, one sentence each."""
     source: Source | None = field(default=None, repr=False)
-    """Path or text of the model; None for an MjModel."""
+    """Text of the model and its files; None for an MjModel."""
     world: World | None = field(default=None, repr=False)
     """Bodies around the robot, which are also in the model."""
 
@@ -73,22 +73,22 @@ class Robot:
                             ellipsoid for all, as in MuJoCo
         """
         mujoco = load_mujoco()
-        name, read = "the model", None
+        name, files = "the model", None
         if isinstance(source, mujoco.MjModel):
-            model, said = copy.copy(source), tuple[str, ...]()
+            model, notes = copy.copy(source), tuple[str, ...]()
         elif isinstance(source, mujoco.MjSpec):
-            model, said = _compiled(source.copy(), name)
+            model, notes = _compiled(source.copy(), name)
             assets = {key: bytes(value) for key, value in source.assets.items()}
-            read = Source(name, source.to_xml(), "MJCF", {}, assets)
+            files = Source(name, source.to_xml(), "MJCF", {}, assets)
         elif isinstance(source, str | PathLike):
-            read = read_source(source, search)
-            name = read.name
-            model, said = _compiled(read, name)
+            files = read_source(source, search)
+            name = files.name
+            model, notes = _compiled(files, name)
         else:
             raise ModelError(
                 f"Robot.load takes a path, a text, an MjSpec or an MjModel, not {type(source).__name__}"
             )
-        return cls._of(model, said, name, restitution, limit_restitution, cone, read)
+        return cls._of(model, notes, name, restitution, limit_restitution, cone, files)
 
     @classmethod
     def of_source(
@@ -99,8 +99,8 @@ class Robot:
 
         Restitutions are those of all geoms and limits, including those of the world.
         """
-        model, said = _compiled(source, source.name, world)
-        robot = cls._of(model, said, source.name, restitution, limit_restitution, cone, source, world)
+        model, notes = _compiled(source, source.name, world)
+        robot = cls._of(model, notes, source.name, restitution, limit_restitution, cone, source, world)
         if laws is None:
             return robot
         if laws.kind.shape != (model.ngeom,):
@@ -111,21 +111,23 @@ class Robot:
 
     @classmethod
     def _of(
-        cls, model: Any, said: tuple[str, ...], name: str, restitution: Any, limit_restitution: Any,
-        cone: str, read: Source | None, world: World | None = None,
+        cls, model: Any, notes: tuple[str, ...], name: str, restitution: Any, limit_restitution: Any,
+        cone: str, files: Source | None, world: World | None = None,
     ) -> "Robot":  # fmt: skip
+        """Return the robot of a compiled model; notes: MuJoCo's warnings."""
         mujoco = load_mujoco()
         conventions.check(model, name)
         if cone not in CONES:
             raise ModelError(f"cone is {cone!r}; expected one of {', '.join(CONES)}")
+        ignored = () if files is None else files.ignored
         obj = mujoco.mjtObj
         geoms = [mujoco.mj_id2name(model, obj.mjOBJ_GEOM, k) or "" for k in range(model.ngeom)]
         joints = [mujoco.mj_id2name(model, obj.mjOBJ_JOINT, k) or "" for k in range(model.njnt)]
         joints += [mujoco.mj_id2name(model, obj.mjOBJ_TENDON, k) or "" for k in range(model.ntendon)]
         return cls(
-            model, name, _given("restitution", "geom", restitution, geoms),
-            _given("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom), cone,
-            (*conventions.unused(model), *said), read, world,
+            model, name, _values("restitution", "geom", restitution, geoms),
+            _values("limit_restitution", "joint", limit_restitution, joints), PairLaws.none(model.ngeom),
+            cone, (*conventions.unused(model), *ignored, *notes), files, world,
         )  # fmt: skip
 
     def with_world(self, world: World) -> "Robot":
@@ -133,23 +135,22 @@ class Robot:
 
         Shapes, masses, materials, names, start poses and velocities are those of the world. Contacts between
         bodies of the world have the laws of its materials. Contacts with the robot have the larger friction
-        of
-        both geoms, as in MuJoCo, and the smaller restitution, unless `with_pair` sets them.
+        of both geoms, as in MuJoCo, and the smaller restitution, unless `with_pair` sets them.
         """
         from stickslip.robots import surroundings
 
         surroundings.check_world(self, world)
         assert self.source is not None
-        model, said = _compiled(self.source, self.name, world)
+        model, notes = _compiled(self.source, self.name, world)
         surroundings.check_joined(self, model, world)
-        of = world.shapes.material[surroundings.shape_order(model, world)]
-        e = np.concatenate([self.restitution, np.diagonal(world.materials.e)[of]])
-        own = self.names("joint") + self.names("tendon"), self.limit_restitution.tolist()
-        limits = limit_restitutions(world) | dict(zip(*own, strict=True))
-        robot = self._of(model, said, self.name, e, 0.0, self.cone, self.source, world)
-        named = (*robot.names("joint"), *robot.names("tendon"))
-        robot = replace(robot, limit_restitution=np.array([limits.get(name, 0.0) for name in named]))
-        return replace(robot, laws=self.laws.joined(world.materials.law, of))
+        material = world.shapes.material[surroundings.shape_order(model, world)]
+        e = np.concatenate([self.restitution, np.diagonal(world.materials.e)[material]])
+        of_robot = self.names("joint") + self.names("tendon"), self.limit_restitution.tolist()
+        limits = limit_restitutions(world) | dict(zip(*of_robot, strict=True))
+        robot = self._of(model, notes, self.name, e, 0.0, self.cone, self.source, world)
+        names = (*robot.names("joint"), *robot.names("tendon"))
+        robot = replace(robot, limit_restitution=np.array([limits.get(name, 0.0) for name in names]))
+        return replace(robot, laws=self.laws.joined(world.materials.law, material))
 
     def with_pair(
         self, first: str, second: str, *, friction: ArrayLike | None = None, restitution: float | None = None,
@@ -168,8 +169,8 @@ class Robot:
         row = law_row(owner, friction, restitution, condim)
         sets = self._geoms(first), self._geoms(second)
         if friction is not None and row[0] > 0.0 and condim is None:
-            own = np.array(self.model.geom_condim)
-            if np.maximum.outer(own[sets[0]], own[sets[1]]).min() == 1:
+            dims = np.array(self.model.geom_condim)
+            if np.maximum.outer(dims[sets[0]], dims[sets[1]]).min() == 1:
                 raise ModelError(f"{owner}: geoms of condim 1 have no friction; give condim=3 too")
         return replace(self, laws=self.laws.with_pair(*sets, row))
 
@@ -181,10 +182,10 @@ class Robot:
         if name not in bodies:
             known = alternatives(name, (*geoms, *bodies), most=LISTED)
             raise UnknownNameError(f"unknown geom or body {name!r}; {known}")
-        found = np.flatnonzero(self.model.geom_bodyid == bodies.index(name))
-        if not found.size:
+        geoms_of_body = np.flatnonzero(self.model.geom_bodyid == bodies.index(name))
+        if not geoms_of_body.size:
             raise ModelError(f"body {name!r} has no geoms")
-        return found
+        return geoms_of_body
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of elements of a kind: `body`, `joint`, `geom`, `actuator`, `sensor`, `key`, ...
@@ -215,8 +216,8 @@ class Robot:
     @cached_property
     def _control(self) -> Array:
         """Controls at the start [any], shape (nu,); inputs of the world have their default values."""
-        given, ctrl = {} if self.world is None else input_values(self.world), np.zeros(self.model.nu)
-        ctrl[ctrl.size - len(given) :] = list(given.values())  # motors of the world are last
+        defaults, ctrl = {} if self.world is None else input_values(self.world), np.zeros(self.model.nu)
+        ctrl[ctrl.size - len(defaults) :] = list(defaults.values())  # motors of the world are last
         return ctrl
 
     def key(self, name: str, t: float = 0.0) -> State:
@@ -240,15 +241,14 @@ class Robot:
         m = self.model
         q = m.qpos0 if qpos is None else numbers("robot.state", "qpos", qpos, (m.nq,))
         v = self._velocity if qvel is None else numbers("robot.state", "qvel", qvel, (m.nv,))
-        given = None if ctrl is None else numbers("robot.state", "ctrl", ctrl, (m.nu,))
-        made = self._state(q, v, t=float(numbers("robot.state", "t", t, ())), ctrl=given)
-        self.check_state(made)
-        return made
+        controls = None if ctrl is None else numbers("robot.state", "ctrl", ctrl, (m.nu,))
+        state = self._state(q, v, t=float(numbers("robot.state", "t", t, ())), ctrl=controls)
+        self.check_state(state)
+        return state
 
     def check_state(self, state: State) -> None:
         """Raise a ModelError for an invalid state of this robot: wrong sizes, non-finite values, or
-        quaternions
-        that are not of unit length."""
+        quaternions that are not of unit length."""
         m = self.model
         nz = m.na + m.nu + 7 * m.nmocap
         if not np.isfinite(state.t):
@@ -271,15 +271,16 @@ class Robot:
         self, q: Array, v: Array, act: Array | None = None, ctrl: Array | None = None,
         mocap: Array | None = None, t: float = 0.0,
     ) -> State:  # fmt: skip
+        """Return a state with the model's values of the arguments that are None."""
         m = self.model
         act = np.zeros(m.na) if act is None else act
         ctrl = self._control if ctrl is None else ctrl
         if mocap is None:
             bodies = [int(np.flatnonzero(m.body_mocapid == k)[0]) for k in range(m.nmocap)]
             mocap = np.concatenate([m.body_pos[bodies].reshape(-1), m.body_quat[bodies].reshape(-1)])
-        arrays = [np.array(one, float) for one in (q, v, np.concatenate([act, ctrl, mocap]))]
-        for one in arrays:
-            one.flags.writeable = False
+        arrays = [np.array(part, float) for part in (q, v, np.concatenate([act, ctrl, mocap]))]
+        for array in arrays:
+            array.flags.writeable = False
         return State(float(t), *arrays)
 
     def live(self, **how: Any) -> Any:
@@ -305,10 +306,10 @@ def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, 
 
     Raise a ModelError with MuJoCo's message for an invalid model.
     """
-    mujoco, given = load_mujoco(), source
+    mujoco, original = load_mujoco(), source
     try:
         # MuJoCo reports a warning twice, and would write it to a file in the working directory.
-        with Warnings() as said, warnings.catch_warnings():
+        with Warnings() as texts, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             if isinstance(source, Source):
                 source = mujoco.MjSpec.from_string(source.text, include=source.includes, assets=source.assets)
@@ -318,30 +319,30 @@ def _compiled(source: Any, name: str, world: World | None = None) -> tuple[Any, 
 
                 add_world(source, world)
                 model = source.compile()
-            return model, tuple(f"MuJoCo warns: {' '.join(one.split())}" for one in dict.fromkeys(said))
+            return model, tuple(f"MuJoCo warns: {' '.join(text.split())}" for text in dict.fromkeys(texts))
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        raise ModelError(explained(str(error), name, given)) from None
+        raise ModelError(explained(str(error), name, original)) from None
 
 
-def _given(what: str, kind: str, given: Any, names: Sequence[str]) -> Array:
+def _values(what: str, kind: str, argument: Any, names: Sequence[str]) -> Array:
     """Return one number for each name, from one number for all, a list, or a mapping by name."""
     values = np.zeros(len(names))
-    if isinstance(given, Mapping):
-        for name, value in given.items():
+    if isinstance(argument, Mapping):
+        for name, value in argument.items():
             if name not in names:
-                known = [one for one in names if one]
+                known = [label for label in names if label]
                 raise UnknownNameError(
                     f"{what}: no {kind} {name!r}; {alternatives(name, known, most=LISTED)}"
                 )
             values[names.index(name)] = numbers(what, repr(name), value, ())
     else:
         try:
-            values[:] = np.asarray(given, float)
+            values[:] = np.asarray(argument, float)
         except (TypeError, ValueError):
             raise ModelError(
-                f"{what} is {given!r}; expected a number, {len(names)} of them, or by name"
+                f"{what} is {argument!r}; expected a number, {len(names)} of them, or by name"
             ) from None
     if not ((values >= 0.0) & (values <= 1.0)).all():
-        raise ModelError(f"{what} is {given!r}; expected numbers from 0 to 1")
+        raise ModelError(f"{what} is {argument!r}; expected numbers from 0 to 1")
     values.flags.writeable = False
     return values

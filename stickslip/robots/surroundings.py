@@ -1,10 +1,10 @@
-"""Bodies of a world around a robot, as bodies of MuJoCo's: one model of both.
+"""Bodies of a world around a robot, as parts of MuJoCo's model of both.
 
-Dynamic bodies get a free joint, of their name, or the joint of the world that carries them (`linkage.py`);
-kinematic ones are mocap bodies, which `schemes/robot_drive.py` moves. Their frames stand in their centres of
-mass, as in the world. Hulls and height fields become meshes and height fields of MuJoCo's. The laws of pairs
-of the world's materials are kept as they are; a contact of a body of the world with the robot has MuJoCo's
-mixture of both.
+A dynamic body has a free joint with its name, or the coordinates of the joint that carries it (`linkage.py`).
+Kinematic bodies are mocap bodies, which `schemes/robot_drive.py` moves. Frames of bodies are at their centres
+of mass, as in the world. Hulls and height fields become MuJoCo's meshes and height fields. Contacts between
+bodies of the world have the laws of its materials; contacts with the robot combine the coefficients of both
+geoms as MuJoCo does.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ from stickslip.robots.linkage import (
     add_motors,
     add_parts,
     add_springs,
-    give_mass,
     place_of,
+    set_mass,
     tree_of,
 )
 from stickslip.rotations import matrices
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from stickslip.robots.robot import Robot
 
 BITS = 31
-"""Of the filters of geoms."""
+"""Number of usable bits of contype and conaffinity."""
 SHARED = (
     "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "actuation",
 )  # fmt: skip
-"""Flags of MuJoCo's without which bodies of a world are not what they are alone."""
+"""Flags of MuJoCo that the bodies of a world require."""
 SAME = 1e-12
-"""To which masses and inertias are those that were given, relative [-]."""
+"""Largest relative error of masses and inertias in the compiled model [-] (rounding)."""
 
 
 def check_world(robot: "Robot", world: Any) -> None:
-    """A ModelError that names what of a world cannot stand around a robot."""
+    """Raise a ModelError that names the first part of a world that cannot be added to the robot."""
     if not isinstance(world, World):
         hint = "; call .build()" if hasattr(world, "build") else ""
         raise ModelError(f"with_world needs a World, not {type(world).__name__}{hint}")
@@ -51,24 +51,24 @@ def check_world(robot: "Robot", world: Any) -> None:
         raise ModelError("the robot has a world already; place all bodies with one WorldBuilder")
     if robot.source is None:
         raise ModelError("a robot loaded from an MjModel cannot have a world; load its file, text or MjSpec")
-    off, bits = int(robot.model.opt.disableflags), load_mujoco().mjtDisableBit
+    disabled, bits = int(robot.model.opt.disableflags), load_mujoco().mjtDisableBit
     for flag in SHARED:
-        if off & int(getattr(bits, f"mjDSBL_{flag.upper()}")):
+        if disabled & int(getattr(bits, f"mjDSBL_{flag.upper()}")):
             raise ModelError(
                 f"the flag {flag} is disabled in the robot's file, and would be for the bodies of the world,"
                 f' too; remove {flag}="disable"'
             )
-    own = np.array(robot.model.opt.gravity) * (0.0 if off & int(bits.mjDSBL_GRAVITY) else 1.0)
-    if not np.array_equal(own, world.gravity):
+    g = np.array(robot.model.opt.gravity) * (0.0 if disabled & int(bits.mjDSBL_GRAVITY) else 1.0)
+    if not np.array_equal(g, world.gravity):
         raise ModelError(
-            f"gravity is {own.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"
+            f"gravity is {g.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"
             " them the same"
         )
     for what, kinds, names in (
         ("body", ("body", "joint", "geom"), world.names),
         ("joint", ("joint", "tendon", "equality"), world.joints.names),
         ("force", ("tendon", "actuator"), tuple(force_names(world))),
-        ("sensor", ("sensor",), tuple(one.name for one in world.sensors)),
+        ("sensor", ("sensor",), tuple(sensor.name for sensor in world.sensors)),
     ):
         for kind in kinds:
             known = set(robot.names(kind))
@@ -80,11 +80,12 @@ def check_world(robot: "Robot", world: Any) -> None:
 
 
 def add_world(spec: Any, world: World) -> None:
-    """Add the bodies of a world to a spec that was compiled once."""
+    """Add the bodies of a world to a spec that has been compiled."""
     _keep_inertias(spec)
     spec.option.ccd_tolerance = min(spec.option.ccd_tolerance, TOLERANCE)
     spec.option.ccd_iterations = max(spec.option.ccd_iterations, ITERATIONS)
     contype, conaffinity = _filters(spec, world)
+    # 1. Bodies with their masses and coordinates, parents first.
     tree = tree_of(world)
     bodies: list[Any] = [None] * len(world.names)
     carrying, parts, carriers = list(bodies), tree.parts.tolist(), dict(tree.carried)
@@ -94,7 +95,7 @@ def add_world(spec: Any, world: World) -> None:
         body = (spec.worldbody if parent < 0 else carrying[parent]).add_body(
             name=world.names[i], pos=x, quat=p, mocap=bool(world.kind[i] == BodyKind.KINEMATIC)
         )
-        give_mass(body, world, i, parts[i])
+        set_mass(body, world, i, parts[i])
         if world.kind[i] == BodyKind.DYNAMIC and j < 0:
             body.add_freejoint(name=world.names[i])
         elif world.kind[i] == BodyKind.DYNAMIC:
@@ -102,6 +103,7 @@ def add_world(spec: Any, world: World) -> None:
         bodies[i] = carrying[i] = body
         if i in carriers:
             carrying[i] = add_carrier(spec, world, i, carriers[i])
+    # 2. Geoms.
     shapes, law = world.shapes, world.materials.law
     for s, name in enumerate(geom_names(world)):
         shape, material = shapes.shape[s], shapes.material[s]
@@ -115,17 +117,18 @@ def add_world(spec: Any, world: World) -> None:
             friction=[mu, spin, roll], condim=6 if roll > 0.0 else 4 if spin > 0.0 else 3,
             rgba=[0.6, 0.6, 0.65, 1.0], margin=0.0, gap=0.0, priority=0, **geom.arguments,
         )  # fmt: skip
+    # 3. Parts of divided bodies, constraints, springs, motors, and filters of pairs.
     add_parts(spec, carrying, world, tree)
     add_closings(spec, carrying, world, tree)
     add_springs(spec, bodies, world)
     add_motors(spec, world)
-    _let_carried_touch(spec, world, tree)
+    _add_adjacent_pairs(spec, world, tree)
     for b, c in world.filters.apart:
         spec.add_exclude(bodyname1=world.names[b], bodyname2=world.names[c])
 
 
 def geom_names(world: World) -> list[str]:
-    """Of the geoms of its shapes: the name of the body, with a number where it has several."""
+    """Return the names of the geoms: that of the body, with a number where the body has several shapes."""
     count = np.bincount(world.shapes.body, minlength=len(world.names))
     seen: dict[int, int] = {}
     names = []
@@ -136,13 +139,13 @@ def geom_names(world: World) -> list[str]:
 
 
 def shape_order(model: Any, world: World) -> IntArray:
-    """Which shape of the world each geom of a model is, those of the robot left out [-], shape (ns,)."""
-    at = np.array([int(model.geom(name).id) for name in geom_names(world)], np.int64)
-    return np.argsort(at)
+    """Return the shapes of the world in the order of their geoms in the model [-], shape (ns,)."""
+    geoms = np.array([int(model.geom(name).id) for name in geom_names(world)], np.int64)
+    return np.argsort(geoms)
 
 
-def _let_carried_touch(spec: Any, world: World, tree: Tree) -> None:
-    """Pairs of geoms of bodies on one joint that may touch, which MuJoCo would leave out."""
+def _add_adjacent_pairs(spec: Any, world: World, tree: Tree) -> None:
+    """Add the pairs of geoms of a body and its parent that may touch, which MuJoCo excludes by default."""
     apart, names, shapes = set(map(tuple, world.filters.apart.tolist())), geom_names(world), world.shapes
     for body, parent in enumerate(tree.parent.tolist()):
         pair = min(body, parent), max(body, parent)
@@ -155,14 +158,13 @@ def _let_carried_touch(spec: Any, world: World, tree: Tree) -> None:
 
 
 def check_joined(robot: Any, model: Any, world: World) -> None:
-    """A ModelError where the robot, or a body of the world, is not what it was."""
-    own = robot.model
+    """Raise a ModelError if the joined model changes the robot, or masses and inertias of the world."""
     for name in ("body_mass", "body_inertia", "body_pos", "geom_size", "geom_pos", "jnt_range", "qpos0"):
-        before = getattr(own, name)
+        before = getattr(robot.model, name)
         if not np.array_equal(getattr(model, name)[: len(before)], before):
             raise ModelError(
-                f"{robot.name}: with bodies around it {name} of the robot changes; is the compiler told a"
-                " settotalmass?"
+                f"{robot.name}: with bodies around it {name} of the robot changes; remove settotalmass from"
+                " the compiler's options of the robot"
             )
     parts = tree_of(world).parts.tolist()
     for i in np.flatnonzero(world.kind == BodyKind.DYNAMIC).tolist():
@@ -181,7 +183,7 @@ def check_joined(robot: Any, model: Any, world: World) -> None:
 
 
 def _keep_inertias(spec: Any) -> None:
-    """Masses of the robot's bodies as they were, those of more bodies as they are given."""
+    """Let the compiler use the given masses of added bodies, and infer those of the robot as before."""
     kinds = load_mujoco().mjtInertiaFromGeom
     spec.compiler.fusestatic = False
     if spec.compiler.inertiafromgeom == kinds.mjINERTIAFROMGEOM_TRUE:
@@ -191,8 +193,11 @@ def _keep_inertias(spec: Any) -> None:
 
 
 def _filters(spec: Any, world: World) -> tuple[IntArray, IntArray]:
-    """contype and conaffinity of the world's shapes, shape (ns,). A geom of the robot that may touch anything
-    may touch all of them: it gets a bit that no geom of the robot looks for."""
+    """Return contype and conaffinity of the world's shapes, shape (ns,).
+
+    Geoms of the robot that can touch anything can touch all of them: these geoms get a bit of contype that no
+    conaffinity of the robot contains.
+    """
     geoms = list(spec.geoms)
     used = 0
     for geom in geoms:
@@ -207,14 +212,13 @@ def _filters(spec: Any, world: World) -> tuple[IntArray, IntArray]:
     for geom in geoms:
         if geom.contype or geom.conaffinity:
             geom.contype = int(geom.contype) | free[0]
-    own = free[1:]
-    seen = [free[0] | sum(own[k] for k in np.flatnonzero(row)) for row in touches]
-    kind = np.array([own[k] for k in pattern], np.int64), np.array([seen[k] for k in pattern], np.int64)
-    return kind
+    bits = free[1:]
+    masks = [free[0] | sum(bits[k] for k in np.flatnonzero(row)) for row in touches]
+    return np.array([bits[k] for k in pattern], np.int64), np.array([masks[k] for k in pattern], np.int64)
 
 
 def force_names(world: World) -> list[str]:
-    """Of all its forces."""
+    """Return the names of all forces of a world."""
     forces = world.forces
     names = [name for part in (forces.springs, forces.dampers) if part is not None for name in part.names]
-    return names + [one.name for one in forces.written]
+    return names + [force.name for force in forces.written]

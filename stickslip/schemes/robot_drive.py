@@ -1,8 +1,7 @@
-"""Motions and forces of the world around a robot in a step: kinematic bodies, and forces that MuJoCo has no
-elements for; and velocities of mocap bodies.
+"""Motions of kinematic bodies and forces of the world around a robot, and velocities of mocap bodies.
 
-Forces are computed by the code of worlds at the start of the step, and applied to the bodies. Kinematic
-bodies move with the velocities of the midpoint of the step.
+Forces that are not elements of MuJoCo's model are evaluated at the start of a step, by the code of worlds,
+and applied to the bodies. Kinematic bodies move with their velocities at the midpoint of the step.
 """
 
 from collections.abc import Mapping
@@ -14,18 +13,18 @@ from numpy.typing import ArrayLike
 from stickslip.kernels.bodies.motion import move_along
 from stickslip.kernels.held import Held
 from stickslip.kernels.robots import layout as at
-from stickslip.kernels.robots.outputs import tell_bodies
+from stickslip.kernels.robots.outputs import write_bodies
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.inputs import with_inputs
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
-from stickslip.robots.linkage import carrier_name, chosen_springs, input_values, still_springs, tree_of
+from stickslip.robots.linkage import carrier_name, input_values, select_springs, tendon_springs, tree_of
 from stickslip.rotations import between, matrices, turned
 from stickslip.state import Array, IntArray
 
 
 class WorldDrive:
-    """Forces and motions of a world, for MuJoCo's data."""
+    """Computes the forces and motions of a world for MuJoCo's data."""
 
     def __init__(self, model: Any, world: World):
         self.world, self.forces = world, applied_forces(world)
@@ -58,7 +57,7 @@ class WorldDrive:
         self.set({name: value for name, value in values.items() if name in self.inputs})
 
     def set(self, values: Mapping[str, ArrayLike]) -> None:
-        """Set inputs for the next step on."""
+        """Set inputs for the following steps."""
         if not self.inputs:
             return
         self.world = with_inputs(self.world, values)
@@ -105,7 +104,7 @@ class WorldDrive:
         out[:, at.DISSIPATED] += np.diff(kinetic + potential)
         return out
 
-    def tell_twists(self, t: Array, poses: Array, twists: Array) -> Array:
+    def with_motions(self, t: Array, poses: Array, twists: Array) -> Array:
         """Return the velocities of all bodies at times t (n,) [m/s, rad/s], shape (n, 6 nbody), from
         MuJoCo's, which are 0 for mocap bodies; poses (n, 7 nbody)."""
         if not self.mocap.size:
@@ -128,7 +127,7 @@ class WorldDrive:
         if not len(self.forces):
             return out
         n, poses, twists = len(self.world.names), np.empty((self._count, 7)), np.empty((self._count, 6))
-        tell_bodies(motion, traits, poses, twists)
+        write_bodies(motion, traits, poses, twists)
         q, v, F = poses[self._body].reshape(-1), twists[self._body].reshape(-1), np.zeros((3, n, 6))
         if self.mocap.size:
             self.world.motions.prescribe(t, q, v)
@@ -143,8 +142,8 @@ def applied_forces(world: World) -> Forces:
     """Return the forces of a world that are neither tendons nor controls of MuJoCo's model."""
     forces, springs, controls = world.forces, world.forces.springs, input_values(world)
     if springs is not None:
-        kept = np.setdiff1d(np.arange(len(springs.names)), still_springs(world))
-        springs = chosen_springs(springs, kept)
+        others = np.setdiff1d(np.arange(len(springs.names)), tendon_springs(world))
+        springs = select_springs(springs, others)
     written = tuple(one for one in forces.written if one.name not in controls)
     return Forces(springs, forces.dampers, written, forces.bodies, forces.wrench)
 

@@ -95,11 +95,11 @@ class RobotMarch:
         steps, run = min(most, strip.most - strip.steps), strip.run
         if carried.moving or prepared.drive is not None:
             run, steps = Held(run.values._replace(carried=carried), like=run), 1
-        done, ending = self._made(run, strip, steps, at(index + 1))
+        done, ending = self._call(run, strip, steps, at(index + 1))
         if ending == kernels.NOT_FINITE and not done:
             raise ModelError(NOT_FINITE.format(at(index)))
         if ending == kernels.FAILED and not done:
-            prepared.check_said(state.t)
+            prepared.check_warnings(state.t)
         self.strip = strip
         if ending == kernels.NO_ROOM:
             self.contacts *= 2
@@ -143,7 +143,7 @@ class RobotMarch:
             done, ending = call(run, k, 1, t)
             if not done:
                 if ending == kernels.FAILED:
-                    prepared.check_said(state.t)
+                    prepared.check_warnings(state.t)
                 prepared.at = state
                 return None
             after = state_of(t, q[k + 1], v[k + 1], z[k + 1])
@@ -179,7 +179,7 @@ class RobotMarch:
                 return True
         return False
 
-    def _made(self, run: Held, strip: RobotStrip, steps: int, t: float) -> tuple[int, int]:
+    def _call(self, run: Held, strip: RobotStrip, steps: int, t: float) -> tuple[int, int]:
         """Call the kernel for at most `steps` more steps of a strip, the first of which ends at t [s]; return
         their number and the exit code. After an exception the data is at no state."""
         prepared = self.prepared
@@ -188,12 +188,12 @@ class RobotMarch:
             call = prepared.entries["march"] = entry(kernels.march, run, strip.steps, steps, t)
         prepared.at = None
         if prepared.guarded:
-            found: tuple[int, int] = call(run, strip.steps, steps, t)
+            result: tuple[int, int] = call(run, strip.steps, steps, t)
         else:
-            with Warnings() as said:
-                found = call(run, strip.steps, steps, t)
-            prepared.check_said(strip.state.t, said)
-        return found
+            with Warnings() as warnings:
+                result = call(run, strip.steps, steps, t)
+            prepared.check_warnings(strip.state.t, warnings)
+        return result
 
     def _follow(self, strip: RobotStrip, times: list[float]) -> None:
         """Update strip and data after steps that end at these times [s]."""
@@ -211,12 +211,12 @@ class RobotMarch:
         follows = before is not None and before.state is state
         last = before.last_after(before.steps) if before is not None and follows else last_of(recall())
         scratch, place = self.prepared.scratch, self._place(last, settings)
-        given = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
+        arguments = place.fitted(settings, scratch).room, state.t, state.q, state.v, state.z, *last
         entries = self.prepared.entries
         if "begin" not in entries:
             entries["follow"] = entry(follow_room, place.run.room, place.run.room, 0)
-            entries["begin"] = entry(begin_room, *given)
-        entries["begin"](*given)
+            entries["begin"] = entry(begin_room, *arguments)
+        entries["begin"](*arguments)
         return RobotStrip(place.room, place.run, index, h, self.rows, place.times, state)
 
     def _place(self, last: LastImpulses, settings: Held) -> "_Place":

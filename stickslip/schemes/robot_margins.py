@@ -17,15 +17,15 @@ def margins_of(m: Any) -> Margins:
     first = m.body_geomadr[movers].astype(np.int64)
     limited = np.flatnonzero(m.jnt_limited)
     dofs = np.array([6, 3, 1, 1])[m.jnt_type[limited]]  # free, ball, slide, hinge
-    made = Margins(
+    margins = Margins(
         np.array([-1.0, 0.0, 1.0]), m.geom_margin, m.pair_margin, m.jnt_margin, m.tendon_margin,
         m.body_margin, np.array(m.geom_margin), np.array(m.pair_margin), np.array(m.jnt_margin),
         np.array(m.tendon_margin), np.zeros(m.ngeom), np.zeros(m.njnt), np.zeros(m.ntendon),
         np.array(m.geom_gap), geoms, np.zeros(m.nbody), movers, _sizes(m)[movers], first,
         first + m.body_geomnum[movers], limited, m.jnt_dofadr[limited].astype(np.int64), dofs,
     )  # fmt: skip
-    set_least(m, made, REACH)
-    return made
+    set_least(m, margins, REACH)
+    return margins
 
 
 def set_least(m: Any, margins: Margins, reach: float) -> None:

@@ -16,7 +16,7 @@ from stickslip.state import Array, State
 NOT_FINITE = "from t = {:.9g} s on the velocities of the robot are not finite; use a smaller h"
 """Message of steps with non-finite velocities."""
 WRITTEN = (
-    "at t = {:.9g} s data.qpos, data.qvel or data.act is not what the last step left; to set the state, call"
+    "at t = {:.9g} s data.qpos, data.qvel or data.act differs from the end of the last step; to set it, call"
     " live.reset(robot.state(qpos, qvel))"
 )
 """Message of steps from data that the user changed."""
@@ -49,13 +49,13 @@ def applied_to(general: Array, bodies: Array, active: Array) -> dict[str, Array]
 
 def memory_of(last: LastImpulses, reach: float, applied: Mapping[str, Array]) -> Memory:
     """Return the scheme's memory after a step; applied: the forces that the user applied in it."""
-    made = {
+    memory = {
         "key": last.key.astype(float), "offset": last.offset.astype(float), "r": np.array(last.r),
         "reach": np.array([reach]), **applied,
     }  # fmt: skip
-    for array in made.values():
+    for array in memory.values():
         array.flags.writeable = False
-    return made
+    return memory
 
 
 def last_of(memory: Memory) -> LastImpulses:

@@ -179,9 +179,9 @@ class PreparedRobot:
     def make_stages(self) -> None:
         """Compute MuJoCo's position and velocity stages at the state of the data."""
         place(self.engine, self.motion, self.traits)
-        self.check_said(float(self.data.time))
+        self.check_warnings(float(self.data.time))
 
-    def check_said(self, t: float, warnings: Sequence[str] = ()) -> None:
+    def check_warnings(self, t: float, warnings: Sequence[str] = ()) -> None:
         """Raise ModelError for an error or warning of MuJoCo in compiled code since the last call; a warning
         means a full buffer, from which contacts are missing. The data is then at no state."""
         level, text = message_in(self._frame)
@@ -202,10 +202,10 @@ class PreparedRobot:
         """Compute the stages at `state`, the state of the data, again; poses of mocap bodies that were
         written to the data are kept."""
         d = self.data
-        given = np.array(d.mocap_pos), np.array(d.mocap_quat)
+        poses = np.array(d.mocap_pos), np.array(d.mocap_quat)
         d.mocap_pos[:], d.mocap_quat[:] = self._mocap
         self.place(self.reading())
-        d.mocap_pos[:], d.mocap_quat[:] = given
+        d.mocap_pos[:], d.mocap_quat[:] = poses
         self.at = state
 
     @property

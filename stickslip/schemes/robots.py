@@ -16,7 +16,7 @@ from stickslip.kernels.held import Held
 from stickslip.kernels.robots import layout as at
 from stickslip.kernels.robots import steps as kernels
 from stickslip.kernels.robots.impulses import guess, remember, whole
-from stickslip.kernels.robots.motion import is_ours, kinetic_energy
+from stickslip.kernels.robots.motion import is_current, kinetic_energy
 from stickslip.kernels.robots.outputs import is_elsewhere, write_contacts
 from stickslip.kernels.robots.rows import find_missed
 from stickslip.options import Options, option
@@ -63,18 +63,20 @@ class ReducedMoreauJean(Options):
 
     def step(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         """Return the step of length h that begins at `state`."""
-        with Warnings() as said:
-            made = self._made(prepared, state, memory, h, solver)
-        prepared.check_said(state.t, said)
-        return made
+        with Warnings() as warnings:
+            step = self._make_step(prepared, state, memory, h, solver)
+        prepared.check_warnings(state.t, warnings)
+        return step
 
-    def _made(self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+    def _make_step(
+        self, prepared: PreparedRobot, state: State, memory: Memory, h: float, solver: Solver
+    ) -> Step:
         """Make the step of length h that begins at `state`."""
         # 1. The data at the start, and the free motion over the step.
         restore(prepared, state, memory)
         if is_elsewhere(prepared.motion, state.q, state.v, state.z):
             raise ModelError(WRITTEN.format(state.t))
-        if not is_ours(prepared.engine, prepared.motion):
+        if not is_current(prepared.engine, prepared.motion):
             prepared.renew(state)
         room = Held(room_for(prepared, 1, 8))
         settings = prepared.settings(h, float(getattr(solver, "tolerance", 0.0)))
@@ -86,7 +88,7 @@ class ReducedMoreauJean(Options):
         forced = np.zeros(prepared.data.nefc, np.int64)
         engine, motion, traits, scratch = parts = prepared.begin()
         free, rows, split = map(as_held, kernels.problem_of_step(*parts, settings, carried, forced))
-        prepared.check_said(state.t)
+        prepared.check_warnings(state.t)
         r, u = guess(scratch, rows, last_of(memory)), np.zeros(rows.u_free.size)
         solves: tuple[Solution, ...] = ()
         reason = "contacts that were not predicted to close keep overlapping; use a smaller h"
@@ -105,8 +107,8 @@ class ReducedMoreauJean(Options):
                 reason = ""
                 break
             kept = remember(rows, r)
-            found = kernels.problem_again(*parts, settings, carried, free.v, forced)
-            rows, split = map(as_held, found)
+            problem_parts = kernels.problem_again(*parts, settings, carried, free.v, forced)
+            rows, split = map(as_held, problem_parts)
             r = guess(scratch, rows, kept)
             u = np.zeros(r.size)
         if reason:
@@ -116,7 +118,7 @@ class ReducedMoreauJean(Options):
             room = Held(room_for(prepared, 1, 2 * room.contacts.gap.size), like=room)
         kinetic = kinetic_energy(motion, traits)
         kernels.end_step(*parts, settings, free, rows, split, u, kinetic, room.numbers[0])
-        prepared.check_said(state.t)
+        prepared.check_warnings(state.t)
         end = prepared.at = prepared.reading()
         prepared.settle()
         last = remember(rows, r)
@@ -137,10 +139,10 @@ def _step(
     """Return the step in the first row of a `Room`, with these numbers."""
     table, joints = room.contacts, room.joints
     nc, nj = int(table.offset[1]), int(joints.offset[1])
-    given: Any = (
+    columns: Any = (
         table.id, np.zeros_like(table.body), table.body, table.point, table.frame, table.gap, table.law,
     )  # fmt: skip
-    contacts = ContactSet(*(one[:nc].copy() for one in given))
+    contacts = ContactSet(*(column[:nc].copy() for column in columns))
     energy = EnergyTerms(*(float(numbers[k]) for k in (
         at.KINETIC, at.POTENTIAL, at.DISSIPATED, at.WORK, at.LIFTED, at.BALANCE,
     )))  # fmt: skip

@@ -1,7 +1,7 @@
-"""Sensors of a world around a robot, read from the results of the robot's steps.
+"""Sensors of a world around a robot, evaluated from the results of the robot's steps.
 
-Their readings have the bodies of the world, as in a world without a robot. In contacts with the robot its
-bodies have the number -1. Joints have no impulses, but forces and moments (`robot_reactions.py`).
+Their readings contain the bodies of the world with the same numbers as without a robot. Bodies of the robot
+have the number -1 in contacts. Reactions of joints are computed by `robot_reactions.py`.
 """
 
 from functools import cache, partial
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.robots.outputs import tell_bodies
+from stickslip.kernels.robots.outputs import write_bodies
 from stickslip.mechanics.sensors import NO_ID, Reading
 from stickslip.robots.linkage import input_values
 from stickslip.schemes.robot_march import RobotStrip
@@ -21,7 +21,7 @@ from stickslip.state import Array, IntArray, State
 
 
 class RobotSensors:
-    """Reads the sensors of the world around a robot; false without sensors."""
+    """Evaluates the sensors of the world around a robot; false without sensors."""
 
     def __init__(self, prepared: PreparedRobot):
         world, model = prepared.robot.world, prepared.model
@@ -59,23 +59,23 @@ class RobotSensors:
             return {}
         c, ends = step.contacts, (self._bodies_at(before), self._state(state.t, poses, twists))
         joint_id = NO_ID if step.joint_id is None else step.joint_id
-        told = self._told(state.z, step.joint_r, joint_id, applied)
-        return self.rows.columns(self._read(*ends, step.h, (c.body, c.point, c.frame, step.r), told))
+        result = self._result(state.z, step.joint_r, joint_id, applied)
+        return self.rows.columns(self._read(*ends, step.h, (c.body, c.point, c.frame, step.r), result))
 
     def of_strip(self, strip: RobotStrip, end: int) -> tuple[Array, ...]:
         """Return the values at the end of a step of a strip, counted from 1."""
         room, table = strip.room, strip.room.contacts
-        own = slice(*table.offset[end - 1 : end + 1].tolist())
+        rows = slice(*table.offset[end - 1 : end + 1].tolist())
         if end > 1:
             first = self._state(float(strip.times[end - 1]), room.poses[end - 1], room.twists[end - 1])
         else:  # a strip does not have the bodies at its start
             first = self._bodies_at(strip.state_after(0))
         last = self._state(float(strip.times[end]), room.poses[end], room.twists[end])
-        given = table.body[own], table.point[own], table.frame[own], table.r[own]
-        own, nv = slice(*room.joints.offset[end - 1 : end + 1].tolist()), room.v.shape[1]
+        contacts = table.body[rows], table.point[rows], table.frame[rows], table.r[rows]
+        rows, nv = slice(*room.joints.offset[end - 1 : end + 1].tolist()), room.v.shape[1]
         applied = room.applied[end, nv:].reshape(-1, 6) if room.pushed[end] else None
-        told = self._told(room.z[end], room.joints.r[own], room.joints.id[own], applied)
-        return self._read(first, last, strip.h, given, told)
+        result = self._result(room.z[end], room.joints.r[rows], room.joints.id[rows], applied)
+        return self._read(first, last, strip.h, contacts, result)
 
     def _bodies_at(self, state: State) -> State:
         """Return the state of the world's bodies at a state of the robot."""
@@ -84,30 +84,31 @@ class RobotSensors:
         m = self._spare.model
         poses, twists = np.empty((m.nbody, 7)), np.empty((m.nbody, 6))
         self._spare.place(state)
-        tell_bodies(self._spare.motion, self._spare.traits, poses, twists)
+        write_bodies(self._spare.motion, self._spare.traits, poses, twists)
         return self._state(state.t, poses, twists)
 
     def _state(self, t: float, poses: Array, twists: Array) -> State:
         """Return the state of the world's bodies, from poses and twists of all bodies."""
         if self._drive is not None:
-            twists = self._drive.tell_twists(np.array([t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
+            twists = self._drive.with_motions(np.array([t]), poses.reshape(1, -1), twists.reshape(1, -1))[0]
         q, v = poses[self._body], twists.reshape(-1, 6)[self._body]
         return State(t, q.reshape(-1), v.reshape(-1))
 
-    def _told(self, z: Array, r: Array, id: IntArray, applied: Array | None) -> RobotStep:
-        """Return the results of a step beside bodies and contacts; z: that of its end, shape (nz,)."""
+    def _result(self, z: Array, r: Array, id: IntArray, applied: Array | None) -> RobotStep:
+        """Return the `RobotStep` of a step; z: that of its end, shape (nz,); other arguments as there."""
         world = self._world if self._drive is None else self._drive.world
         assert world is not None
-        given = np.zeros((self._number.size, 6)) if applied is None else applied
-        return RobotStep(world, z[self._place], r, id, given)
+        forces = np.zeros((self._number.size, 6)) if applied is None else applied
+        return RobotStep(world, z[self._place], r, id, forces)
 
     def _read(
-        self, before: State, state: State, h: float, contacts: tuple[Any, ...], told: RobotStep
+        self, before: State, state: State, h: float, contacts: tuple[Any, ...], result: RobotStep
     ) -> tuple[Array, ...]:
-        """contacts: bodies, points, frames and impulses, as a `Reading` has them."""
+        """Return the values of the sensors for a step; contacts: bodies, points, frames and impulses, as in a
+        `Reading`."""
         assert self._world is not None
         assert self._reactions is not None
         body, *others = contacts
         reading = Reading(self._world, state, before, h, self._number[body].reshape(-1, 2), *others)
-        made = cache(partial(self._reactions, reading, told))
-        return self.rows.read(reading._replace(reactions=made))
+        reactions = cache(partial(self._reactions, reading, result))  # computed on first use
+        return self.rows.read(reading._replace(reactions=reactions))

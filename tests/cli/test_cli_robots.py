@@ -89,6 +89,8 @@ def test_urdf_is_known_by_its_content(run, tmp_path):
     assert run("run", path, "--until", 0.01).code == 0
     report = json.loads(run("info", path, "--json").out)
     assert (report["kind"], report["joints"]) == ("robot", {"elbow": "hinge"})
+    assert report["unused"] == ["velocity of <limit> of 1 joint: speeds are not limited"]
+    assert "speeds are not limited" in run("info", path).out
 
 
 def test_meshes_are_found_on_the_search_path(run, tmp_path):
@@ -114,6 +116,12 @@ def test_run_refuses(run, robot, recorded, tmp_path):
     run("run", tmp_path / "gone.urdf", "--until", 1).refuses("gone.urdf", "no such file")
     run("run", "stack", "--key", "home").refuses("--key applies to robots", "stack is neither")
     run("run", recorded, "--restitution", 0.5).refuses("--restitution", "robots only")
+    run("run", robot, "--until", 1, "--search", tmp_path / "none").refuses(
+        "search: ", "none", "does not exist"
+    )
+    run("run", robot, "--until", 1, "--forces", "least").refuses(
+        "'least'", "does not apply to robots", "'solver'"
+    )
     robot.write_text("<mujoco>\n<worldbody>\n<geom typ='box'/></worldbody></mujoco>")
     run("run", robot, "--until", 1).refuses("gripper.xml", "typ", "line 3")
     robot.write_text("<sdf/>")
@@ -151,6 +159,7 @@ def test_info_of_a_robot_that_cannot_be_loaded_says_why(run, robot):
     assert (result.code, result.err) == (0, "")
     assert "it cannot be loaded" in result.out
     assert "slid" in result.out
+    assert "stickslip run" not in result.out
 
 
 def test_info_of_a_run(run, recorded):

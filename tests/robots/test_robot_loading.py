@@ -135,6 +135,64 @@ def test_a_folder_of_the_search_path_may_be_given_by_itself(tmp_path: Path):
         Robot.load(text.format(Path(__file__).resolve()), search=str(tmp_path))
 
 
+def test_folders_of_the_search_path_exist(tmp_path: Path):
+    with pytest.raises(ss.ModelError, match=r"search: .*gone' does not exist"):
+        Robot.load(URDF.format(""), search=[tmp_path, tmp_path / "gone"])
+    (tmp_path / "file").touch()
+    with pytest.raises(ss.ModelError, match=r"search: .*file' is not a folder"):
+        Robot.load(URDF.format(""), search=[tmp_path / "file"])
+
+
+def mimicking(kind: str, leader: str) -> str:
+    """URDF with a second joint of a kind that has `mimic`."""
+    wrist = f"""<link name="end"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="wrist" type="{kind}"><parent link="tip"/><child link="end"/>
+<mimic joint="{leader}" multiplier="2"/></joint></robot>"""
+    return URDF.format("").replace("</robot>", wrist)
+
+
+def test_elements_of_urdf_that_mujoco_does_not_read_are_listed():
+    extra = '<transmission name="a"/><transmission name="b"/><gazebo/><material name="red"/>'
+    text = URDF.format("").replace('<link name="base"/>', extra + '<link name="base"/>')
+    text = text.replace("</joint>", '<safety_controller k_velocity="1"/><calibration rising="0"/></joint>')
+    assert Robot.load(text).unused == (
+        "velocity of <limit> of 1 joint: speeds are not limited",
+        "2 <transmission> elements: MuJoCo does not read them",
+        "1 <gazebo> element: MuJoCo does not read it",
+        "1 <safety_controller> element: MuJoCo does not read it",
+        "1 <calibration> element: MuJoCo does not read it",
+    )
+    assert "not used: 1 <gazebo>" in str(Robot.load(text))
+    assert Robot.load(URDF.format("").replace(' velocity="2"', "")).unused == ()
+
+
+def test_elements_of_urdf_that_a_model_attaches_are_listed(tmp_path: Path):
+    (tmp_path / "arm.urdf").write_text(URDF.format(""))
+    (tmp_path / "scene.xml").write_text(
+        '<mujoco><asset><model name="arm" file="arm.urdf"/></asset><worldbody><body>'
+        '<attach model="arm" prefix="a_"/></body></worldbody></mujoco>'
+    )
+    assert Robot.load(tmp_path / "scene.xml").unused == (
+        "arm.urdf: velocity of <limit> of 1 joint: speeds are not limited",
+    )
+
+
+def test_mimic_is_an_equality_constraint_or_an_error():
+    robot = Robot.load(mimicking("continuous", "elbow"))
+    run = ss.simulate(robot, until=0.1, h=1e-2, start=robot.state([0.2, 0.4], [1.0, 2.0]))
+    assert abs(run.q[:, 1] - 2.0 * run.q[:, 0]).max() < 1e-8
+    assert run.q[-1, 0] > 0.25
+    for kind, leader, message in (
+        ("continuous", "elbo", "line 7: <mimic> of joint 'wrist': the file has no joint 'elbo'"),
+        ("planar", "elbow", "line 7: <mimic> of joint 'wrist': the joint is planar"),
+    ):
+        with pytest.raises(ss.ModelError, match=message):
+            Robot.load(mimicking(kind, leader))
+    still = Robot.load(mimicking("fixed", "elbow"))
+    assert "<mimic> of 1 fixed joint: fixed joints do not move" in still.unused
+
+
 def test_meshes_for_the_eye_are_not_asked_for():
     """MuJoCo leaves them out of URDF, whatever their format is."""
     look = '<visual><geometry><mesh filename="package://arm/look.dae"/></geometry></visual>'

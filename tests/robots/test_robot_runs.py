@@ -1,5 +1,7 @@
 """Runs of robots are runs: the same bits again, resumed, step by step; records, contacts and problems."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from robot_models import ball, gripper, pendulum
@@ -127,6 +129,15 @@ def test_other_schemes_are_refused():
     for scheme in ("variational", "event-driven"):
         with pytest.raises(ss.ModelError, match="does not apply to robots"):
             ss.simulate(robot, until=1.0, scheme=scheme)
+
+
+def test_robots_have_the_forces_of_the_solver_only():
+    robot = Robot.load(ball(1.0))
+    assert ss.simulate(robot, until=0.01).forces == "solver"
+    assert ss.simulate(robot, until=0.01, forces="solver").forces == "solver"
+    for run in (partial(ss.simulate, until=0.01), ss.live):
+        with pytest.raises(ss.ModelError, match="forces is 'least', which does not apply to robots"):
+            run(robot, forces="least")
 
 
 def test_fast_bodies_are_looked_for_further_away():

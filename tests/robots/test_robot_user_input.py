@@ -98,6 +98,24 @@ def test_functions_of_mujoco_on_the_data_change_no_step(called, solver):
     assert live.state.q.tobytes() == plain.q[10].tobytes()
 
 
+def test_reset_teleports_mocap_bodies_without_a_velocity():
+    text = scene(
+        '<body name="tray" mocap="true" pos="0 0 .5"><geom type="box" size=".3 .3 .02"/></body>'
+        '<body name="box" pos="0 0 .57"><freejoint/><geom type="box" size=".05 .05 .05"/></body>',
+        '<keyframe><key name="far" mpos="2 0 .5" qpos="2 0 .57 1 0 0 0"/></keyframe>',
+    )
+    robot = Robot.load(text)
+    live = robot.live()
+    live.data.mocap_pos[0] = (0.2, 0.0, 0.5)
+    live.step()
+    assert abs(live.state.v).max() > 1e-3  # the tray drags the box
+    for state, place in ((robot.state(), 0.0), (robot.key("far"), 2.0)):
+        live.reset(state)
+        assert live.data.mocap_pos[0].tolist() == [place, 0.0, 0.5]
+        live.step()
+        assert abs(live.state.v).max() < 1e-9
+
+
 def test_mocap_bodies_may_be_moved_and_looked_at():
     """A hand pushes a ball that lies on the floor."""
     slippery = '<default><geom size=".1" friction=".2"/></default>'

@@ -69,28 +69,30 @@ def place_stage(engine, motion, traits):
         call_with_two(f.sensor_vel, m, d)
     write_int(engine.at.flags, np.int32(0))  # energies and momenta are not up to date
     write_double(engine.at.solver_fwdinv, -1.0 - read_int(engine.at.nefc))
-    write_double(engine.at.solver_fwdinv + 8, pattern(motion.eq_active))
+    write_double(engine.at.solver_fwdinv + 8, active_hash(motion.eq_active))
     if read_int(engine.at.nefc):
         write_double(read_address(engine.at.efc_diagA), -1.0)
 
 
 @jit
-def pattern(active):
-    """Return a number that identifies the set of active equality constraints."""
-    found = np.int64(1)
-    for one in active:
-        found = (31 * found + one) % 2147483647
-    return -float(found)
+def active_hash(active):
+    """Return a negative hash of the flags of active equality constraints."""
+    value = np.int64(1)
+    for flag in active:
+        value = (31 * value + flag) % 2147483647
+    return -float(value)
 
 
 @jit
-def is_ours(engine, motion):
-    """Return whether contacts and constraints of the data are those of `place_stage` with the active equality
-    constraints of now, and not of a user's call of `mj_forward`: `place_stage` leaves negative numbers in
-    places where MuJoCo does not."""
+def is_current(engine, motion):
+    """Return whether contacts and constraints of the data come from `place_stage`, with the equality
+    constraints that are active, and not from a user's call of a function of MuJoCo such as `mj_forward`.
+
+    `place_stage` marks the data by negative numbers in places where MuJoCo writes none.
+    """
     places, n = engine.at, read_int(engine.at.nefc)
     first = read_double(read_address(places.efc_diagA)) if n else -1.0
-    same = read_double(places.solver_fwdinv + 8) == pattern(motion.eq_active)
+    same = read_double(places.solver_fwdinv + 8) == active_hash(motion.eq_active)
     return same and read_double(places.solver_fwdinv) == -1.0 - n and first == -1.0
 
 

@@ -31,7 +31,7 @@ def deepest(engine):
 
 
 @jit
-def tell_bodies(motion, traits, poses, twists):
+def write_bodies(motion, traits, poses, twists):
     """poses (nbody, 7), twists (nbody, 6) <- of all bodies, in the convention of worlds.
 
     Positions and velocities are those of the centres of mass; angular velocities are in body frames.
@@ -76,7 +76,7 @@ def write_state(motion, traits, room, row):
             room.z[row, first + 3 * n + 4 * b + k] = motion.mocap_quat[b, k]
     for k in range(motion.sensordata.shape[0]):
         room.sensors[row, k] = motion.sensordata[k]
-    tell_bodies(motion, traits, room.poses[row], room.twists[row])
+    write_bodies(motion, traits, room.poses[row], room.twists[row])
     write_applied(motion, room.pushed, room.applied, row)
 
 

@@ -31,7 +31,7 @@ from stickslip.kernels.robots.impulses import (
 from stickslip.kernels.robots.motion import (
     between,
     end_stage,
-    is_ours,
+    is_current,
     kinetic_energy,
     move_freely,
     place,
@@ -187,7 +187,7 @@ def march(run, first, most, t):
         step, again, finite = first + made, True, True
         if made == 0 and is_elsewhere(motion, room.q[step], room.v[step], room.z[step]):
             return made, WRITTEN
-        if made == 0 and not is_ours(engine, motion):
+        if made == 0 and not is_current(engine, motion):
             return made, REMADE
         if not carried.moving and has_moved(motion, room.z[step]):
             return made, MOVED
