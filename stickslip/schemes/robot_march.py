@@ -284,7 +284,7 @@ def _failure(robot: PreparedRobot, ending: int, t: float) -> ModelError | None:
     if ending == kernels.NOT_FINITE:
         return ModelError(NOT_FINITE.format(t))
     try:
-        robot.check_said(t)
+        robot.check_warnings(t)
     except ModelError as error:
         return error
     return None
