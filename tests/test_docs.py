@@ -56,10 +56,8 @@ def test_every_solver_has_a_line_in_choose():
     assert sorted(shown) == registry.names()
 
 
-def test_the_factorisations_of_the_docs(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "linalg.md"):
-        exec(compile(code, "linalg.md", "exec"), names)
+def test_the_factorisations_of_the_docs():
+    names = check_page("linalg.md")
     assert names["signed"].residual < 1e-10
     M = names["problem"].M.sparse + names["H"].sparse(50) @ names["H"].sparse(50).T
     np.testing.assert_allclose(M @ names["v"], names["problem"].f, atol=1e-12)
