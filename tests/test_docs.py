@@ -160,9 +160,7 @@ def test_the_derivatives_of_the_docs():
     assert names["rebound"].exists
 
 
-def test_the_bifurcations_of_the_docs(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "cam.md"):
-        exec(compile(code, "cam.md", "exec"), names)
+def test_the_bifurcations_of_the_docs():
+    names = check_page("cam.md")
     assert names["found"].repeats(1e-2)[0] == 1
     assert len(names["section"].panels) == 1
