@@ -8,7 +8,17 @@ from shown_pages import ROOT, check_page
 
 @pytest.mark.parametrize(
     "name",
-    ["choose", "limits", "view", "files", "from-mujoco", "from-drake", "from-siconos", "from-chrono"],
+    [
+        "choose",
+        "limits",
+        "view",
+        "rolling",
+        "files",
+        "from-mujoco",
+        "from-drake",
+        "from-siconos",
+        "from-chrono",
+    ],
 )
 def test_the_code_of_a_page_prints_what_is_shown(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
