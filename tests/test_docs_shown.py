@@ -13,6 +13,7 @@ from shown_pages import ROOT, check_page
         "limits",
         "view",
         "rolling",
+        "house",
         "files",
         "from-mujoco",
         "from-drake",
