@@ -89,7 +89,7 @@ def options_table(specs: tuple[Any, ...]) -> list[str]:
          markup(allowed(spec)), markup(spec.metadata["doc"]))
         for spec in specs
     ]  # fmt: skip
-    return list_table(("option", "default", "unit", "range", "what it does"), rows, (16, 12, 8, 20, 44))
+    return list_table(("option", "default", "unit", "range", "description"), rows, (16, 12, 8, 20, 44))
 
 
 def assigned(home: ModuleType, name: str) -> str:

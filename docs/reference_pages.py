@@ -179,7 +179,7 @@ class AllNames(Written):
                 if each == door
             ]
             if rows:
-                lines += [f"``{door}``", "", *list_table(("name", "what it is"), sorted(rows), (28, 72))]
+                lines += [f"``{door}``", "", *list_table(("name", "description"), sorted(rows), (28, 72))]
         return lines
 
 
@@ -277,7 +277,7 @@ def _scene(doc: str, parameters: dict[str, Any], meanings: dict[str, str]) -> li
     lines = [
         markup(paragraphs[0]),
         "",
-        *list_table(("parameter", "default", "what it is"), rows, (18, 20, 62)),
+        *list_table(("parameter", "default", "description"), rows, (18, 20, 62)),
     ]
     for part in paragraphs[1:]:
         lines += [markup(part), ""]

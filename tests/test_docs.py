@@ -56,10 +56,8 @@ def test_every_solver_has_a_line_in_choose():
     assert sorted(shown) == registry.names()
 
 
-def test_the_factorisations_of_the_docs(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "linalg.md"):
-        exec(compile(code, "linalg.md", "exec"), names)
+def test_the_factorisations_of_the_docs():
+    names = check_page("linalg.md")
     assert names["signed"].residual < 1e-10
     M = names["problem"].M.sparse + names["H"].sparse(50) @ names["H"].sparse(50).T
     np.testing.assert_allclose(M @ names["v"], names["problem"].f, atol=1e-12)
@@ -150,10 +148,9 @@ def test_commands_shown_exist(page):
             assert verb in (*VERBS, "bench"), f"{page.name}: stickslip {verb}"
 
 
-def test_the_derivatives_of_the_docs(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "derivatives.md"):
-        exec(compile(code, "derivatives.md", "exec"), names)
+def test_the_derivatives_of_the_docs():
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    names = check_page("derivatives.md")
     assert names["g"].kept <= 5
     assert names["g"].gradient["mu"].shape == (1,)
     assert ss.mechanics.Parameters.of(names["slippery"]).size.tolist() == [0.11]
@@ -163,9 +160,7 @@ def test_the_derivatives_of_the_docs(capsys):
     assert names["rebound"].exists
 
 
-def test_the_bifurcations_of_the_docs(capsys):
-    names: dict = {}
-    for code in blocks(ROOT / "docs" / "cam.md"):
-        exec(compile(code, "cam.md", "exec"), names)
+def test_the_bifurcations_of_the_docs():
+    names = check_page("cam.md")
     assert names["found"].repeats(1e-2)[0] == 1
     assert len(names["section"].panels) == 1

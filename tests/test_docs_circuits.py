@@ -3,16 +3,15 @@
 import re
 from pathlib import Path
 
+from shown_pages import check_page
+
 from stickslip import scenes
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "circuits.md").read_text()
 
 
-def test_its_blocks_run_one_after_the_other() -> None:
-    names: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(compile(code, "circuits.md", "exec"), names)
-    assert names["run"].missed == 0
+def test_its_blocks_print_what_is_shown() -> None:
+    assert check_page("circuits.md")["run"].missed == 0
 
 
 def test_its_scenes_are_those_that_euler_moreau_runs() -> None:

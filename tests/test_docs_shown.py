@@ -7,7 +7,19 @@ from shown_pages import ROOT, check_page
 
 
 @pytest.mark.parametrize(
-    "name", ["choose", "files", "from-mujoco", "from-drake", "from-siconos", "from-chrono"]
+    "name",
+    [
+        "choose",
+        "limits",
+        "view",
+        "rolling",
+        "house",
+        "files",
+        "from-mujoco",
+        "from-drake",
+        "from-siconos",
+        "from-chrono",
+    ],
 )
 def test_the_code_of_a_page_prints_what_is_shown(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -38,6 +38,13 @@ def test_outputs_are_shown_and_small(path):
     assert path.stat().st_size < 200_000
 
 
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_pictures_have_alternative_text(path):
+    for cell in json.loads(path.read_text())["cells"]:
+        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", ())):
+            assert len(cell["metadata"]["mystnb"]["image"]["alt"]) > 20
+
+
 def kinds(path):
     """What each cell of code puts out: kind of each output, and media types. Text that is printed slowly
     comes in several outputs, which count as one."""

@@ -5,20 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shown_pages import check_page
 
 from stickslip.problem.step_problem import MODELS
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "variational.md").read_text(encoding="utf-8")
-CODE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def names():
-    """What the code of the page leaves."""
-    found: dict = {}
-    for block in CODE:
-        exec(compile(block, "variational.md", "exec"), found)
-    return found
+    """The variables of the page after its code has run and printed what is shown."""
+    return check_page("variational.md")
 
 
 def test_its_runs_are_certified_and_do_not_penetrate(names):
