@@ -99,7 +99,7 @@ def test_a_pace_that_cannot_be_is_refused(fall, tmp_path, how, words):
 def test_other_files_and_things_are_refused(fall, tmp_path):
     with pytest.raises(ValueError, match=r"\.gif, \.webp, \.mp4, \.png"):
         export_animation(fall, tmp_path / "no.avi")
-    with pytest.raises(TypeError, match="a World does not move"):
+    with pytest.raises(TypeError, match="a World has no motion"):
         export_animation(balls(), tmp_path / "no.gif")
 
 
