@@ -164,12 +164,12 @@ def losses_section(grid: Subject, solver: str) -> Section:
                 ("error", ".2e", lambda one: one.run.error),
                 ("others solve it", lambda one: one.solvers),
                 # A dash: its time is missing.
-                ("fastest of them", lambda one: _who(one.winner) or ("–" if one.solvers else "nobody")),
+                ("fastest of them", lambda one: _who(one.winner) or ("–" if one.solvers else "none")),
                 ("its time [s]", SECONDS, lambda one: one.seconds),
                 ("contacts", lambda one: one.entry.features.contacts),
                 ("family", lambda one: one.entry.family),
                 ("why", lambda one: one.run.reason or one.run.status),
-                note="Those that most others solve come first." if unsolved else "There is none.",
+                note="Sorted by the number of other solvers that solve the problem." if unsolved else "None.",
             ),
             Table.of(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
@@ -183,7 +183,7 @@ def losses_section(grid: Subject, solver: str) -> Section:
                 (f"time of {solver} [s]", SECONDS, lambda one: grid.seconds(one.run)),
                 ("contacts", lambda one: one.entry.features.contacts),
                 ("family", lambda one: one.entry.family),
-                note="The worst ratios come first." if slower else "There is none.",
+                note="Sorted by ratio." if slower else "None.",
             ),
         ],
     )
@@ -203,9 +203,9 @@ def unsolved_section(grid: Subject) -> Section:
     columns: list[Column | str] = [
         "problem", "family", "contacts", TOLERANCE, "tried by", "nearest", Column("its error", ".2e"),
     ]  # fmt: skip
-    text = [] if rows else ["Every problem that was run is solved by somebody."]
-    tables = [Table("Solved by nobody", columns, rows)] if rows else []
-    return Section("Problems that nobody solves", text, tables)
+    text = [] if rows else ["Each problem that was run is solved by at least one solver."]
+    tables = [Table("Problems that no solver solves", columns, rows)] if rows else []
+    return Section("Unsolved problems", text, tables)
 
 
 def claims_section(grid: Subject) -> Section:
@@ -225,9 +225,9 @@ def claims_section(grid: Subject) -> Section:
         " the judge finds their answers outside the tolerance. Solvers stop by measures of their own, so a"
         " claim may be true by those."
     ]
-    tables = [Table("Claims that the judge does not share", columns, rows)] if rows else []
+    tables = [Table("Claims that the judge does not confirm", columns, rows)] if rows else []
     return Section(
-        "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
+        "False claims of solvers", text if rows else ["The judge confirms every claim of a solver."], tables
     )
 
 

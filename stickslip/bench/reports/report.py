@@ -93,8 +93,8 @@ def summary(grid: Subject) -> list[str]:
         for tolerance in grid.tolerances
     ]
     for tolerance in grid.tolerances:
-        if nobody := len(unsolved_by_all(grid, tolerance)):
-            sentences.append(f"At {power(tolerance)} nobody solves {count(nobody, 'problem')}.")
+        if unsolved := len(unsolved_by_all(grid, tolerance)):
+            sentences.append(f"At {power(tolerance)} no solver solves {count(unsolved, 'problem')}.")
     if found := claims(grid):
         who = listed(list(dict.fromkeys(solver for _, solver, _ in found)))
         sentences.append(
@@ -113,7 +113,7 @@ def _leaders(grid: Subject, tolerance: float) -> str:
     numbers = {solver: solved(grid, solver, tolerance) for solver in grid.solvers}
     most = max(numbers.values())
     if not most:
-        return f"At {power(tolerance)} nobody solves any problem."
+        return f"At {power(tolerance)} no solver solves any problem."
     leaders = [solver for solver in grid.solvers if numbers[solver] == most]
     verb = "solves" if len(leaders) == 1 else "solve"
     text = f"At {power(tolerance)} {listed(leaders)} {verb} most: {most} of {len(grid.problems)} problems"
@@ -173,7 +173,7 @@ def _spread(grid: Subject) -> Section:
 def _accuracy(grid: Subject, chosen: Sequence[Entry]) -> list[Section]:
     """Sections on errors over time and over iterations."""
     found = accuracy(grid)
-    reasons = {"that nobody solves to this tolerance": found.unsolved, "with missing runs": found.missing}
+    reasons = {"that no solver solves to this tolerance": found.unsolved, "with missing runs": found.missing}
     out = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
     problems, tightest = count(len(found.problems), "problem"), power(grid.tightest)
     text = _paragraphs(
@@ -216,7 +216,7 @@ def _measured(results: Results, time: str) -> Section:
         ("measure", said.measure),
     ]
     table = Table("Conditions", ["condition", "value"], rows)
-    return Section("What is measured", _paragraphs("measured", said=said, time=chosen), [table])
+    return Section("Measurement", _paragraphs("measured", said=said, time=chosen), [table])
 
 
 def _environment(results: Results) -> Section:
@@ -232,7 +232,7 @@ def _environment(results: Results) -> Section:
         ]  # fmt: skip
         tables.append(Table(f"Machine and versions{f' {k}' if k > 1 else ''}", ["what", "which"], rows))
     if sources := sorted({(run.solver, run.source) for run in results.runs if run.source}):
-        tables.append(Table("What ran beside stickslip", ["solver", "source"], sources))
+        tables.append(Table("Other programs", ["solver", "source"], sources))
     told = f"Runs were made in {len(places)} environments; times of different machines do not compare."
     return Section("Environment", [told] if len(places) > 1 else [], tables)
 
@@ -250,7 +250,7 @@ def _limits(results: Results) -> Section:
         text += _paragraphs("peers")
     if workers > 1:
         text.insert(1, f"{workers} runs were made side by side, and slow each other.")
-    return Section("What the figures do not say", text)
+    return Section("Limits of the figures", text)
 
 
 def _paragraphs(part: str, **given: Any) -> list[str]:
