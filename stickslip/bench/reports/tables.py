@@ -48,8 +48,8 @@ def glance(grid: Grid, tolerance: float) -> Table:
         ("refused", ended(Outcome.REFUSED)),
         ("false claims", lambda solver: sum(map(claimed, runs[solver]))),
         ("not run", lambda solver: len(grid.problems) - len(runs[solver])),
-        note="The judge decides which of the runs made are solved. Fastest (equals share it), within twice the"
-        " best time, and the median ratio to the best time where it solves are of what all have run:"
+        note="The judge decides which of the runs made are solved. Fastest (equals share it), within twice"
+        " the best time, and the median ratio to the best time where it solves are of what all have run:"
         f" {compared.statement} Missed: an answer that the judge does not accept. Aborted: crashed, out of"
         " memory, or an exception. False claims: missed, and the solver says that it has solved. Refused:"
         " not a kind of problem that it takes. Runs that were not made are missing, not failed.",
