@@ -22,10 +22,22 @@ OPTIONS = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
 class KernelType(types.Dispatcher):  # type: ignore[misc]
     """Type of a kernel as an argument of kernels. The type determines the kernel and its values are empty.
 
-    Values of Numba's own type hold an address in this process, and code with such an address cannot be
-    stored.
+    Values and names of Numba's own type hold an address in this process. Names of types are parts of LLVM
+    symbols, so that stored code with an address calls symbols that other processes do not have.
     """
 
+    def __init__(self, kernel: CPUDispatcher):
+        super().__init__(kernel)
+        function = kernel.py_func
+        name = f"Kernel({function.__module__}.{function.__qualname__})"
+        # A second kernel of that name, as in a module that was loaded again, keeps Numba's name; code with it
+        # is not stored.
+        if target.is_importable(function) and _NAMED.setdefault(name, kernel) is kernel:
+            self.name = name
+
+
+_NAMED: dict[str, CPUDispatcher] = {}
+"""Kernels by the names of their types."""
 
 register_model(KernelType)(models.OpaqueModel)
 

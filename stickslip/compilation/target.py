@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 
 from stickslip.compilation import source
 
-FORMAT = 11
+FORMAT = 12
 """Version of the format of records; a change invalidates all stored ones."""
 SETTINGS = (
     "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
@@ -97,16 +97,20 @@ def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str)
 
 def _digest(function: Any) -> str | None:
     """Return the source digest of a function that is importable by module and name; None for others."""
+    return source.digest(Path(function.__code__.co_filename)) if is_importable(function) else None
+
+
+def is_importable(function: Any) -> bool:
+    """Return whether a function can be imported by module and name."""
     path = Path(function.__code__.co_filename)
-    is_importable = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
-    return source.digest(path) if is_importable else None
+    return "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
 
 
 def _spelling(kind: Any) -> str | None:
     """Return a name of a type that is the same in every process; None if there is none."""
     if isinstance(kind, types.Dispatcher):
         function = kind.dispatcher.py_func
-        digest = _digest(function)
+        digest = None if " at 0x" in str(kind) else _digest(function)
         return None if digest is None else f"{function.__module__}.{function.__qualname__} {digest}"
     if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
         parts = [_spelling(part) for part in kind]

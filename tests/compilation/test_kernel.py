@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 import stickslip
 from stickslip.compilation import JIT
+from stickslip.compilation.record import is_called
+from stickslip.compilation.store import Store
 
 if not JIT:
     pytest.skip("nothing is compiled", allow_module_level=True)
@@ -419,3 +422,15 @@ def test_code_of_a_file_edited_after_its_import_is_not_kept_as_that_of_the_new_t
     assert said(python(place, EDIT, **cache)) == ["5.0"]
     ask = "import numpy as np\nfrom kernels_here import total\nprint(total(np.array([1.0, 2.0])))"
     assert said(python(place, ask, **cache)) == ["9.0"]
+
+
+def test_symbols_of_stored_code_have_no_addresses(place, tmp_path):
+    """Otherwise a stored caller calls symbols that a callee compiled by another process does not have."""
+    (place / "kernels_here.py").write_text(KERNELS + HANDED)
+    store = Store(tmp_path / "cache" / "kernels")
+    said(python(place, HAND, NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+    contents = [store.read(file.stem) for file in store.folder.rglob("*.kernel")]
+    callers = [zlib.decompress(content[1:]) for content in contents if not is_called(content)]
+    assert len(callers) == 3
+    assert any(b"Kernel_28kernels_here9square_29" in content for content in callers)
+    assert not any(b"_20at_200x" in content for content in callers)
