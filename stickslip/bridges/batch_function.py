@@ -51,8 +51,12 @@ class BatchFunction:
             for name, shape in zip(names, shapes, strict=True):
                 known = self.one.shapes(name)
                 if not self._has_rows(name, shape) and tuple(shape) not in known:
-                    wanted = " or ".join(str(each) for own in known for each in ((self.n, *own), own))
-                    raise ModelError(f"{name} has shape {tuple(shape)}, expected {wanted}")
+                    expectation = " or ".join(
+                        str(each)
+                        for shape_of_one in known
+                        for each in ((self.n, *shape_of_one), shape_of_one)
+                    )
+                    raise ModelError(f"{name} has shape {tuple(shape)}, expected {expectation}")
         else:
             self.one.check(shapes)
 
@@ -63,30 +67,30 @@ class BatchFunction:
     def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
         """Return weights of q, v and the inputs, for weights of the results."""
         arguments = (q, v, *inputs)
-        found = [np.zeros(np.shape(one)) for one in arguments]
+        gradients = [np.zeros(np.shape(one)) for one in arguments]
         rows = self._has_rows_of(arguments)
-        given = [(row[0], row[1], row[2:], dq[k], dv[k]) for k, row in enumerate(self._rows(arguments))]
-        for k, weights in enumerate(self._of_all("transposed", given)):
-            for whole, part, has_rows in zip(found, weights, rows, strict=True):
+        states = [(row[0], row[1], row[2:], dq[k], dv[k]) for k, row in enumerate(self._rows(arguments))]
+        for k, weights in enumerate(self._of_all("transposed", states)):
+            for whole, part, has_rows in zip(gradients, weights, rows, strict=True):
                 if has_rows:
                     whole[k] = part
                 else:
                     whole += part
-        return found
+        return gradients
 
     def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
         """Return the changes of the results for changes of q, v and the inputs."""
         pairs = zip(self._rows((q, v, *inputs)), self._rows(changes), strict=True)
-        given = [(row[0], row[1], row[2:], *change) for row, change in pairs]
-        return _stacked(self._of_all("tangent", given))
+        states = [(row[0], row[1], row[2:], *change) for row, change in pairs]
+        return _stacked(self._of_all("tangent", states))
 
     def _of_all(self, verb: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
         """Yield the result of a method of the function of a member for each row, in order.
 
         If a process raised an exception, the member is computed again here, which raises it.
         """
-        made = [None] * self.n if self.processes is None else self.processes.run(verb, rows)
-        for row, one in zip(rows, made, strict=True):
+        results = [None] * self.n if self.processes is None else self.processes.run(verb, rows)
+        for row, one in zip(rows, results, strict=True):
             yield getattr(self.one, verb)(*row) if one is None else one
 
     def _rows(self, arguments: Sequence[Array]) -> list[list[Array]]:
@@ -103,7 +107,7 @@ class BatchFunction:
 
     def _has_rows(self, name: str, shape: tuple[int, ...]) -> bool:
         """Whether an argument of a shape has a row for each member."""
-        return tuple(shape) in [(self.n, *own) for own in self.one.shapes(name)]
+        return tuple(shape) in [(self.n, *shape_of_one) for shape_of_one in self.one.shapes(name)]
 
 
 StepArrays = ArraysFunction | BatchFunction

@@ -88,14 +88,14 @@ def exact(env: Env, **contact: Any) -> Env:
             f"{type(inner).__name__} is not an environment of MuJoCo; give a gymnasium.envs.mujoco.MujocoEnv"
         )
     kind: Any = type(inner)
-    made: Any = object.__new__(_exact_class(kind, replace(_contact_of(inner), **contact)))
-    made.__dict__.update(inner.__dict__ | {"_substeps": None})
+    copy: Any = object.__new__(_exact_class(kind, replace(_contact_of(inner), **contact)))
+    copy.__dict__.update(inner.__dict__ | {"_substeps": None})
     if env is inner:
-        return made  # type: ignore[no-any-return]
+        return copy  # type: ignore[no-any-return]
     wrapper: Any = env
     while wrapper.env is not inner:
         wrapper = wrapper.env
-    wrapper.env = made
+    wrapper.env = copy
     return env
 
 

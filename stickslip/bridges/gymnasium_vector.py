@@ -45,10 +45,10 @@ class ExactVectorEnv(SyncVectorEnv):  # type: ignore[misc]
         """Make a step of each environment, or reset those whose episode has ended, by the autoreset mode."""
         rests = self._autoreset_envs
         if self.autoreset_mode != AutoresetMode.DISABLED or not rests.any():
-            given = gymnasium.vector.utils.iterate(self.action_space, actions)
+            members = gymnasium.vector.utils.iterate(self.action_space, actions)
             steps = [
                 partial(env.begin, action)
-                for env, action, is_reset in zip(self.envs, given, rests, strict=True)
+                for env, action, is_reset in zip(self.envs, members, rests, strict=True)
                 if not (is_reset and self.autoreset_mode == AutoresetMode.NEXT_STEP)
             ]
             with Team(self.threads) as team:
@@ -75,10 +75,10 @@ class _Ahead(Wrapper):  # type: ignore[misc]
 
     def step(self, action: Any) -> Any:
         """Return the step computed in advance, or make a step."""
-        made, self._made = self._made, None
-        if isinstance(made, Exception):
-            raise made
-        return self.env.step(action) if made is None else made
+        outcome, self._made = self._made, None
+        if isinstance(outcome, Exception):
+            raise outcome
+        return self.env.step(action) if outcome is None else outcome
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Start another episode."""
@@ -92,7 +92,7 @@ def vector_of(task: str, num_envs: int = 1, *, threads: int | None = None, **kwa
     copy, observation_mode and autoreset_mode are arguments of `ExactVectorEnv`; all others are passed to the
     task.
     """
-    own = {
+    defaults = {
         name: kwargs.pop(name) for name in ("copy", "observation_mode", "autoreset_mode") if name in kwargs
     }
-    return ExactVectorEnv([partial(gymnasium.make, task, **kwargs)] * num_envs, threads=threads, **own)
+    return ExactVectorEnv([partial(gymnasium.make, task, **kwargs)] * num_envs, threads=threads, **defaults)

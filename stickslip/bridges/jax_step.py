@@ -68,8 +68,8 @@ def jax_step(
             )
         arguments = [jnp.asarray(one, np.float64) for one in (q, v, *inputs)]
         function.check([one.shape for one in arguments])
-        found: tuple[Any, Any] = step(*arguments)
-        return found
+        end: tuple[Any, Any] = step(*arguments)
+        return end
 
     return checked
 
@@ -93,8 +93,8 @@ def _derivative() -> Any:
 
     def forwards(*both: Any, function: StepArrays) -> list[Any]:
         def made(*both: Any) -> tuple[Array, Array]:
-            given = [np.asarray(one) for one in both]
-            (q, v, *inputs), changes = given[: len(given) // 2], given[len(given) // 2 :]
+            arrays = [np.asarray(one) for one in both]
+            (q, v, *inputs), changes = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
             return function.tangent(q, v, inputs, *changes)
 
         return list(jax.pure_callback(made, _results(function), *both, vmap_method="sequential"))
@@ -104,32 +104,32 @@ def _derivative() -> Any:
 
     def backwards(weights: Any, *both: Any, function: StepArrays) -> list[Any]:
         arguments = both[: len(both) // 2]
-        wanted = _results(function)
+        results = _results(function)
         full = [
             jax.numpy.zeros(one.shape) if type(weight) is ad.Zero else weight
-            for weight, one in zip(weights, wanted, strict=True)
+            for weight, one in zip(weights, results, strict=True)
         ]
 
         def made(dq: Any, dv: Any, *arguments: Any) -> tuple[Array, ...]:
             q, v, *inputs = (np.asarray(one) for one in arguments)
             return tuple(function.transposed(q, v, inputs, np.asarray(dq), np.asarray(dv)))
 
-        found = tuple(jax.ShapeDtypeStruct(one.shape, np.float64) for one in arguments)
+        shapes = tuple(jax.ShapeDtypeStruct(one.shape, np.float64) for one in arguments)
         transposed = jax.custom_jvp(
-            lambda *given: jax.pure_callback(made, found, *given, vmap_method="sequential")
+            lambda *given: jax.pure_callback(made, shapes, *given, vmap_method="sequential")
         )
         transposed.defjvp(again)
         pairs = zip(transposed(*full, *arguments), both[len(both) // 2 :], strict=True)
-        asked = [weight if ad.is_undefined_primal(change) else None for weight, change in pairs]
-        return [*(None for _ in arguments), *asked]
+        gradients = [weight if ad.is_undefined_primal(change) else None for weight, change in pairs]
+        return [*(None for _ in arguments), *gradients]
 
     def mapped(both: Any, axes: Any, function: StepArrays) -> Any:
         moving = [jax.numpy.moveaxis(one, axis, 0) for one, axis in _moving(both, axes)]
 
         def one_of(rows: Any) -> Any:
             row = iter(rows)
-            given = [one if axis is None else next(row) for one, axis in zip(both, axes, strict=True)]
-            return primitive.bind(*given, function=function)
+            members = [one if axis is None else next(row) for one, axis in zip(both, axes, strict=True)]
+            return primitive.bind(*members, function=function)
 
         return jax.lax.map(one_of, moving), [0, 0]
 

@@ -46,8 +46,8 @@ class MemberProcesses:
             self._pool = ProcessPoolExecutor(self.count, context, initializer=_begin, initargs=(self._given,))
         parts = ranges(len(rows), PARTS * self.count)
         try:
-            found = [self._pool.submit(_made, verb, rows[first:end]) for first, end in parts]
-            return [one for part in found for one in part.result()]
+            futures = [self._pool.submit(_made, verb, rows[first:end]) for first, end in parts]
+            return [one for part in futures for one in part.result()]
         except BrokenProcessPool:
             self.close()
             raise RuntimeError(
@@ -85,10 +85,10 @@ def _end_with_parent() -> None:
 
 def _made(verb: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
     """Return the results of some members; None for an exception."""
-    found: list[Any] = []
+    results: list[Any] = []
     for row in rows:
         try:
-            found.append(getattr(_one, verb)(*row))
+            results.append(getattr(_one, verb)(*row))
         except Exception:  # the parent computes the member again, and raises it
-            found.append(None)
-    return found
+            results.append(None)
+    return results

@@ -147,10 +147,10 @@ class ArraysFunction(ABC):
             at = k - 1 if self.path else k - len(steps)
             return (0.0, rows[0][at], rows[1][at]) if at >= 0 else None
 
-        found = gradient_along(steps, loss, ("q", "v", *self.inputs), self.checkpoints)
-        self._look(found, len(steps), found.notes)
-        by_q = steps.coordinates(np.asarray(q, float), found.gradient["q"])
-        return [by_q, found.gradient["v"], *(found.gradient[name] for name in self.inputs)]
+        answer = gradient_along(steps, loss, ("q", "v", *self.inputs), self.checkpoints)
+        self._look(answer, len(steps), answer.notes)
+        by_q = steps.coordinates(np.asarray(q, float), answer.gradient["q"])
+        return [by_q, answer.gradient["v"], *(answer.gradient[name] for name in self.inputs)]
 
     def tangent(self, q: Array, v: Array, inputs: Sequence[Array], *changes: Array) -> tuple[Array, Array]:
         """Return the changes of the results for changes of q, v and the inputs."""
@@ -160,11 +160,11 @@ class ArraysFunction(ABC):
         for name, change in zip(self.inputs, others, strict=True):
             axes = (len(steps), -1, 1) if name in steps.controls else (-1, 1)
             by[name] = change.reshape(axes)
-        found = sensitivity_along(steps, by, 1 if self.path else len(steps))
-        self._look(found, len(steps), found.notes)
-        pairs = zip(found.q[1:], found.dq[1:, :, 0], strict=True)
+        answer = sensitivity_along(steps, by, 1 if self.path else len(steps))
+        self._look(answer, len(steps), answer.notes)
+        pairs = zip(answer.q[1:], answer.dq[1:, :, 0], strict=True)
         end_q = np.array([self.changed(at, change) for at, change in pairs])
-        return (end_q, found.dv[1:, :, 0]) if self.path else (end_q[-1], found.dv[-1, :, 0])
+        return (end_q, answer.dv[1:, :, 0]) if self.path else (end_q[-1], answer.dv[-1, :, 0])
 
     def _look(self, found: Flagged, steps: int, notes: Sequence[str]) -> None:
         """Raise NoDerivative for a derivative that does not exist, if `on_kink` is "raise"."""
@@ -177,8 +177,8 @@ class ArraysFunction(ABC):
         for name, one in zip(("q", "v", *self.inputs), (q, v, *inputs), strict=True):
             if not np.isfinite(one).all():
                 raise ModelError(f"{name} is not finite: {one}")
-        given = dict(zip(self.inputs, (np.array(one, float) for one in inputs), strict=True))
-        return self.run(np.array(q, float), np.array(v, float), given)
+        values = dict(zip(self.inputs, (np.array(one, float) for one in inputs), strict=True))
+        return self.run(np.array(q, float), np.array(v, float), values)
 
     def times(self, t: float) -> tuple[Array, Array, Array]:
         """Return times, lengths and shares (see `Run`) of the steps from t."""
@@ -217,8 +217,8 @@ class StepFunction(ArraysFunction):
         n = len(self.world.names)
         if name in ("q", "v"):
             return [((7 if name == "q" else 6) * n,)]
-        own = getattr(self._prepared.parameters, name).shape
-        return [own, (self.steps, *own)] if name in CONTROLS else [own]
+        shape = getattr(self._prepared.parameters, name).shape
+        return [shape, (self.steps, *shape)] if name in CONTROLS else [shape]
 
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> Steps:
         prepared, base = self._prepared, self._prepared.parameters
@@ -316,8 +316,8 @@ class RobotStepFunction(ArraysFunction):
         return (*ROBOT_CONTROLS, *ROBOT_NUMBERS)
 
     def shapes(self, name: str) -> list[tuple[int, ...]]:
-        own = (self.robot.model.nq,) if name == "q" else input_shapes(self.robot)[name]
-        return [own, (self.steps, *own)] if name in ROBOT_CONTROLS else [own]
+        shape = (self.robot.model.nq,) if name == "q" else input_shapes(self.robot)[name]
+        return [shape, (self.steps, *shape)] if name in ROBOT_CONTROLS else [shape]
 
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> RobotRun:
         numbers = {k: inputs[k] for k in ROBOT_NUMBERS if k in inputs}

@@ -109,11 +109,11 @@ class Substeps:
     def _take(self, data: Any, h: float) -> None:
         """Take over the state and the inputs of the data."""
         prepared, state = self.prepared, self._state
-        own = prepared.data
+        mirror = prepared.data
         same = state is not None and all(
-            np.array_equal(getattr(data, name), getattr(own, name)) for name in ("qpos", "qvel", "act")
+            np.array_equal(getattr(data, name), getattr(mirror, name)) for name in ("qpos", "qvel", "act")
         )
-        placed = same and all(np.array_equal(getattr(data, name), getattr(own, name)) for name in PLACING)
+        placed = same and all(np.array_equal(getattr(data, name), getattr(mirror, name)) for name in PLACING)
         if not placed or prepared.at is None:  # no state: the last step failed
             parts = (data.act, data.ctrl, data.mocap_pos.reshape(-1), data.mocap_quat.reshape(-1))
             arrays = np.array(data.qpos), np.array(data.qvel), np.concatenate(parts)
@@ -125,28 +125,30 @@ class Substeps:
             self._memory = {**self._memory, "eq_active": np.array(data.eq_active, float)}
             restore(prepared, self._state, self._memory)
         for name in GIVEN:
-            getattr(own, name)[:] = getattr(data, name)
+            getattr(mirror, name)[:] = getattr(data, name)
 
     def _advance(self, times: list[float], h: float) -> tuple[IntArray, Array, IntArray, Array]:
         """Make steps between these times; return ids and impulses of the contacts and of the other
         constraints of
         the last step [N s, N m s]."""
         prepared, k = self.prepared, 0
-        found: Any = None
+        result: Any = None
         while k < len(times) - 1:
             state = self._state
             assert state is not None
-            made = self._march.make(state, lambda: self._memory, h, lambda n: times[n], k, len(times) - 1 - k)
-            if made is None:
+            step_result = self._march.make(
+                state, lambda: self._memory, h, lambda n: times[n], k, len(times) - 1 - k
+            )
+            if step_result is None:
                 step = self._scheme.step(prepared, state, self._memory, h, self._solver)
                 if not step.solved and self.contact.on_failure == "raise":
                     raise SimulationFailure(state.t, step, None)
                 self.residual = max(self.residual, float(step.natural_scaled))
                 self._state, self._memory = step.state, step.memory
                 ids = np.zeros(0, np.int64) if step.joint_id is None else step.joint_id
-                found, k = (step.contacts.id, step.r, ids, step.joint_r), k + 1
+                result, k = (step.contacts.id, step.r, ids, step.joint_r), k + 1
             else:
-                strip, done = made
+                strip, done = step_result
                 room, n = strip.room, strip.steps
                 judged = room.numbers[n - done : n, at.NATURAL_SCALED]
                 self.residual = max(self.residual, float(judged.max()))
@@ -156,11 +158,11 @@ class Substeps:
                 self._state = strip.state
                 self._memory = memory_of(strip.last_after(n), prepared.reach, applied)
                 contacts, joints = room.contacts, room.joints
-                own, other = slice(*contacts.offset[n - 1 : n + 1]), slice(*joints.offset[n - 1 : n + 1])
-                found, k = (contacts.id[own], contacts.r[own], joints.id[other], joints.r[other]), k + done
+                rows, other = slice(*contacts.offset[n - 1 : n + 1]), slice(*joints.offset[n - 1 : n + 1])
+                result, k = (contacts.id[rows], contacts.r[rows], joints.id[other], joints.r[other]), k + done
             if not (np.isfinite(self._state.q).all() and np.isfinite(self._state.v).all()):
                 raise ModelError(f"at t = {times[k]:.9g} s the state is not finite; use a smaller timestep")
-        return found  # type: ignore[no-any-return]
+        return result  # type: ignore[no-any-return]
 
     def _leave(
         self, model: Any, data: Any, h: float, more: Array, id: IntArray, r: Array, joint_id: IntArray,
@@ -171,12 +173,12 @@ class Substeps:
 
         more: additional margins of geoms in the step [m].
         """
-        mujoco, own, as_ours = self._mujoco, self.prepared.data, self.prepared.model
+        mujoco, mirror, as_ours = self._mujoco, self.prepared.data, self.prepared.model
         for name in FORCES:
-            getattr(data, name)[:] = getattr(own, name)
-        data.qacc_warmstart[:] = own.qacc
+            getattr(data, name)[:] = getattr(mirror, name)
+        data.qacc_warmstart[:] = mirror.qacc
         late = np.repeat(as_ours.sensor_needstage == int(mujoco.mjtStage.mjSTAGE_ACC), as_ours.sensor_dim)
-        data.sensordata[late] = own.sensordata[late]
+        data.sensordata[late] = mirror.sensordata[late]
         # 1. Forces of constraints and contacts.
         data.efc_force[:] = 0.0
         if joint_r.size:
@@ -185,8 +187,8 @@ class Substeps:
             _put_contacts(data, as_ours.ngeom, more, id, r / h)
         # 2. The state at the end.
         for name in ("qpos", "qvel", "act"):
-            getattr(data, name)[:] = getattr(own, name)
-        data.time = own.time
+            getattr(data, name)[:] = getattr(mirror, name)
+        data.time = mirror.time
         if model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
             for name in REFRESHED:
                 getattr(mujoco, name)(model, data)
@@ -213,22 +215,22 @@ def _put_contacts(data: Any, ngeom: int, more: Array, id: IntArray, force: Array
     """Write forces of contacts to MuJoCo's data [N, N m], and remove contacts beyond their own margin."""
     contact = data.contact
     contact.includemargin[:] -= more[contact.geom1] + more[contact.geom2]
-    kept = contact.dist < contact.includemargin
+    is_kept = contact.dist < contact.includemargin
     taking = np.flatnonzero(contact.efc_address >= 0)
     pair = contact.geom1[taking].astype(np.int64) * ngeom + contact.geom2[taking]
     count = np.arange(len(pair))
     ordinal = count - np.maximum.accumulate(np.where(np.diff(pair, prepend=-1) != 0, count, 0))
     place = dict(zip((pair * MOST_OF_A_PAIR + ordinal).tolist(), taking.tolist(), strict=True))
-    for name, own in zip(id.tolist(), force, strict=True):
+    for name, share in zip(id.tolist(), force, strict=True):
         c = place[name]
-        kept[c] = True
+        is_kept[c] = True
         start, dim = int(contact.efc_address[c]), int(contact.dim[c])
-        data.efc_force[start : start + dim] = own[TORSION_THIRD[:dim]]
-    left = int(kept.sum())
-    if left < len(kept):
+        data.efc_force[start : start + dim] = share[TORSION_THIRD[:dim]]
+    left = int(is_kept.sum())
+    if left < len(is_kept):
         for name in OF_CONTACTS:
             column = getattr(contact, name)
-            column[:left] = column[kept]
+            column[:left] = column[is_kept]
         data.ncon = left
 
 

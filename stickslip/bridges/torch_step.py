@@ -47,8 +47,8 @@ def torch_step(
         for name, one in zip(("q", "v", *function.inputs), tensors, strict=True):
             if one.device.type != "cpu":
                 raise ModelError(f"{name} is on {one.device}; steps run on the CPU; give {name}.cpu()")
-        found: tuple[Any, Any] = autograd.apply(function, *(one.to(torch.float64) for one in tensors))
-        return found
+        end: tuple[Any, Any] = autograd.apply(function, *(one.to(torch.float64) for one in tensors))
+        return end
 
     return step
 
@@ -78,8 +78,8 @@ def _autograd_function() -> Any:
         @staticmethod
         def forward(function: StepArrays, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
             q, v, *inputs = map(_plain, arguments)
-            found = function.transposed(q, v, inputs, _plain(dq), _plain(dv))
-            return tuple(torch.from_numpy(one) for one in found)
+            gradients = function.transposed(q, v, inputs, _plain(dq), _plain(dv))
+            return tuple(torch.from_numpy(one) for one in gradients)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:

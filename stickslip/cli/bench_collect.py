@@ -68,9 +68,9 @@ def collect(
     if list_:
         rows = []
         for recipe in recipes:
-            given = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
+            arguments = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
             steps = f"from {recipe.start:g} s, every {recipe.every}" if recipe.has_steps else ""
-            rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({given})", steps))
+            rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({arguments})", steps))
         columns = ("recipe", "size", "problems", "scene", "steps")
         table(columns, rows, numbers=("problems",), folds=("scene",))
         print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
@@ -87,8 +87,8 @@ def collect(
         headings = ("family", "problems", "contacts", "rolling", "mass ratio", "rank missing", "conditioning")
         table(headings, [_row(*item) for item in by_family.items()], numbers=headings[1:])
         print()
-    kept = sum(one.kept for one in collection.made)
-    note = f", {kept} of them existed already" if kept else ""
+    number_kept = sum(one.kept for one in collection.made)
+    note = f", {number_kept} of them existed already" if number_kept else ""
     print(f"{len(collection.made)} problems in {printable(str(out))}{note}")
     for verdict, phrase in (
         (

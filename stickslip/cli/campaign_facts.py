@@ -23,7 +23,7 @@ def of_results(path: Path) -> Facts:
         results = read_results(path)
     setup, families = results.conditions, list(results.families)
     place, outcomes = setup.environment, dict(Counter(run.outcome.value for run in results.runs))
-    outcome_text = ", ".join(f"{number} {what}" for what, number in outcomes.items())
+    outcome_text = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
     solvers = {
         solver: {"runs": len(runs), "solved": sum(run.solved for run in runs)}
         for solver in results.solvers

@@ -116,7 +116,7 @@ def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
 
 def _of_others(description: dict[str, Any]) -> Facts:
     """Facts of a file of a known format that is not stickslip's."""
-    counts = ", ".join(f"{count} {what}" for what, count in description["counts"].items())
+    counts = ", ".join(f"{count} {noun}" for noun, count in description["counts"].items())
     yield "kind", "other", "kind", description["what"]
     labels = {"name": "name", "counts": "holds", "note": "note", "use": "use"}
     for key, value in description.items():
@@ -187,14 +187,14 @@ def _of_run(run: Trajectory, path: Path) -> Facts:
     else:
         kinds, sorts, robot = bodies(run), shapes(run), isinstance(run.model, RobotModel)
         joints = list(run.model.coordinates if robot else run.model.joints)
-        what = "robot" if robot else "world"
+        noun = "robot" if robot else "world"
         opening, iterations = float(run.opening.max()), int(run.iterations.sum())
         count = f", {iterations} iterations"
         joint_line = f"{len(joints)}, open by {opening:.3g} at most [m, rad]"
         if robot:
             joint_line = f"{', '.join(joints)}; constraints open by {opening:.3g} at most [m, rad]"
         shape_counts = ", ".join(f"{number} {sort}" for sort, number in sorts.items())
-        yield "kind", f"{what} trajectory", "kind", f"trajectory of a {what}"
+        yield "kind", f"{noun} trajectory", "kind", f"trajectory of a {noun}"
         yield "bodies", len(run.model), "bodies", f"{len(run.model)} ({kinds})"
         yield "body_kinds", kinds, "", ""
         yield "shapes", sorts, "shapes", shape_counts or "none"
@@ -283,7 +283,7 @@ def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
             yield "velocities", problem.M.size, "", ""
             yield "joint_rows", rows, "", ""
             parts = (problem.M.size, "velocities"), (rows, "bilateral rows")
-            sizes += [f"{number} {what}" for number, what in parts if number]
+            sizes += [f"{number} {noun}" for number, noun in parts if number]
         blocks = dict(problem.K.census)
         block_text = ", ".join(f"{count} {name}" for name, count in blocks.items())
         contacts = f"{problem.contacts}" + (f" ({block_text})" if block_text else "")

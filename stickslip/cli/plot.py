@@ -168,11 +168,11 @@ def _list(path: Path) -> int:
             names = {"body": f"bodies: {listing(source.model.names, LISTED)}"}
         rows = [
             (
-                what,
+                drawing,
                 " ".join(f"--{option}" for option in options if option in names or option not in NAMING),
                 "; ".join(text for option, text in names.items() if option in options),
             )
-            for what, options in TAKES.items()
+            for drawing, options in TAKES.items()
         ]
     table(("plot", "options", "of"), rows, folds=("of",))
     return ExitCode.FINE

@@ -103,16 +103,16 @@ def read_adaptive(text: str | None) -> Any:
     if text is None:
         return None
     known = {spec.name: spec.default for spec in fields(Adaptive)}
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals:
             raise InputError(f"--adaptive {text}: {part!r} is not of the form name=value, as tolerance=1e-6")
         if key not in known:
             raise InputError(f"--adaptive has no option {key!r}; {alternatives(key, known, 'it has:')}")
-        given = with_options(given, {key: value}, "--adaptive: ")
+        texts = with_options(texts, {key: value}, "--adaptive: ")
     with refused(ValueError, before="--adaptive: "):
-        return Adaptive(**chosen(known, given))
+        return Adaptive(**chosen(known, texts))
 
 
 def make_own(place: str, tolerance: float | None, given: Sequence[str] | None) -> Any:

@@ -79,15 +79,15 @@ def study(
     if name not in studies.names():
         raise InputError(f"unknown study {name!r}; {alternatives(name, studies.names())}")
     options = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
-    given = {option: value for option, value in options.items() if value is not None}
-    for option in given:
+    values = {option: value for option, value in options.items() if value is not None}
+    for option in values:
         if option not in studies.options(name):
             takers = [title for title in studies.names() if option in studies.options(title)]
             raise InputError(f"study {name} takes no --{option}; it applies to {', '.join(takers)}")
     if out is not None:
         make_folder(out)
     with refused(FormatError, StudyInputError), watch_parts(f"study {name}") as progress:
-        results = studies.load(name).run(quick=quick, progress=progress, **given)
+        results = studies.load(name).run(quick=quick, progress=progress, **values)
     # Write files before printing: if the reader of the output closes the pipe, the files exist.
     written: list[Path] = []
     unwritten = "" if out is None else _write(results, out, plot, written)

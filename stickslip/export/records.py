@@ -37,12 +37,12 @@ def picked(run: Run, start: float | None = None, until: float | None = None, eve
     t = run.t
     rounding = 1e-12 * float(np.max(np.abs(t), initial=0.0))
     low, high = (end if end is not None else t[k] for end, k in ((start, 0), (until, -1)))
-    found = np.flatnonzero((t >= low - rounding) & (t <= high + rounding))[::every]
-    if not found.size:
+    numbers = np.flatnonzero((t >= low - rounding) & (t <= high + rounding))[::every]
+    if not numbers.size:
         raise ExportError(
             f"no record from {low:g} to {high:g} s; those of the run are from {t[0]:g} to {t[-1]:g} s"
         )
-    return found
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,8 @@ def blocks(run: Run, numbers: IntArray, width: float = 0.0, report: Report | Non
 
 def _width(record: Run) -> int:
     """Approximate number of numbers of one record."""
-    own = record.q.size + record.v.size
-    return own + OF_A_CONTACT * len(record.contacts) if record.of_world else own
+    width = record.q.size + record.v.size
+    return width + OF_A_CONTACT * len(record.contacts) if record.of_world else width
 
 
 @dataclass(frozen=True, eq=False)

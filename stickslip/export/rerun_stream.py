@@ -75,11 +75,11 @@ def _log(rr: Any, recording: Any, run: Run, numbers: IntArray, report: Report | 
                 stream.numbers(["inputs", name], values[block.rows])
         else:
             _systems(stream, block)
-        found = energies(block)
+        columns = energies(block)
         for name in SUMS[world]:
-            stream.numbers(["energies", name], found[heading(name, "J")])
+            stream.numbers(["energies", name], columns[heading(name, "J")])
         for name, unit in LARGEST[world].items():
-            stream.numbers(["errors", name], found[heading(name, unit)])
+            stream.numbers(["errors", name], columns[heading(name, unit)])
 
 
 class _Stream:
@@ -132,15 +132,15 @@ def _bodies(stream: _Stream, run: Run, block: Block) -> None:
 
 def _contacts(stream: _Stream, block: Block, scale: float, longest: float) -> None:
     """Log contact points, coloured by state, and arrows of the forces on their first bodies."""
-    found, rr = contacts(block), stream.rr
-    colours = np.array([STATE_COLOURS[name] for name in STATES], np.uint8)[found.state]
-    arrows = scale * found.force
+    view, rr = contacts(block), stream.rr
+    colours = np.array([STATE_COLOURS[name] for name in STATES], np.uint8)[view.state]
+    arrows = scale * view.force
     length = np.linalg.norm(arrows, axis=1, keepdims=True)
     arrows *= longest / np.maximum(length, longest)
-    points = rr.Points3D.columns(positions=found.point, colors=colours)
-    forces = rr.Arrows3D.columns(origins=found.point, vectors=arrows, colors=colours)
-    stream.send(["world", "contacts"], points.partition(found.count))
-    stream.send(["world", "forces"], forces.partition(found.count))
+    points = rr.Points3D.columns(positions=view.point, colors=colours)
+    forces = rr.Arrows3D.columns(origins=view.point, vectors=arrows, colors=colours)
+    stream.send(["world", "contacts"], points.partition(view.count))
+    stream.send(["world", "forces"], forces.partition(view.count))
 
 
 def _systems(stream: _Stream, block: Block) -> None:

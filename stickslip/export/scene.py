@@ -124,10 +124,10 @@ def contacts(block: Block) -> Contacts:
     """Contacts of a block of a world."""
     part, rows = block.part, block.contacts
     assert part.of_world
-    found, names = part.contacts, part.contact_states[rows]
+    view, names = part.contacts, part.contact_states[rows]
     code = {name: STATES.index(shown_state(name)) for name in set(names.tolist())}
     return Contacts(
-        count=block.counts, point=found.point[rows], normal=found.frame[rows, 0],
-        force=found.force(part.h)[0][rows], gap=found.gap[rows], body=found.body[rows],
+        count=block.counts, point=view.point[rows], normal=view.frame[rows, 0],
+        force=view.force(part.h)[0][rows], gap=view.gap[rows], body=view.body[rows],
         state=np.array([code[name] for name in names.tolist()], np.int64),
     )  # fmt: skip

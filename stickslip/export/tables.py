@@ -75,9 +75,9 @@ def tables(run: Run) -> tuple[str, ...]:
     """Names of the tables of a run that are not empty."""
     if run.of_world:
         more = {"sensors": bool(run.sensors), "inputs": bool(run.inputs), "joints": _tells_joints(run)}
-        return ("states", "contacts", "energies", *(name for name, told in more.items() if told))
+        return ("states", "contacts", "energies", *(name for name, is_told in more.items() if is_told))
     more = {"interactions": bool(run.model.interactions), "energies": True, "inputs": bool(run.inputs)}
-    return ("states", *(name for name, told in more.items() if told))
+    return ("states", *(name for name, is_told in more.items() if is_told))
 
 
 def maker(run: Run, what: str) -> Maker:
@@ -115,26 +115,26 @@ def _system_states(block: Block) -> Columns:
     assert not part.of_world
     systems = part.model.systems
     views = [part.system(one.name) for one in systems]
-    found: Columns = {TIME: np.repeat(block.t, len(systems))}
-    found["system"] = np.tile(_texts(one.name for one in systems), rows.size)
+    table_columns: Columns = {TIME: np.repeat(block.t, len(systems))}
+    table_columns["system"] = np.tile(_texts(one.name for one in systems), rows.size)
     for key in ("q", "v", "z"):
         columns = [getattr(view, key)[rows] for view in views]
         values = np.full((rows.size, len(systems), max(one.shape[1] for one in columns)), np.nan)
         for k, one in enumerate(columns):
             values[:, k, : one.shape[1]] = one
-        found |= {f"{key}_{i}": values[:, :, i].reshape(-1) for i in range(values.shape[2])}
-    return found
+        table_columns |= {f"{key}_{i}": values[:, :, i].reshape(-1) for i in range(values.shape[2])}
+    return table_columns
 
 
 def _contacts(_: Run) -> Maker:
     def rows(block: Block) -> Columns:
         assert block.part.of_world
-        found = block.part.contact_table()
+        view = block.part.contact_table()
         both = (2 * block.contacts[:, None] + [0, 1]).reshape(-1)  # a row for each of the two bodies
-        several = (found.point, found.normal, found.force, found.moment)
+        several = (view.point, view.normal, view.force, view.moment)
         values = [
-            found.t, found.body, found.other, found.id, *(x for one in several for x in one.T),
-            found.normal_force, found.friction_force, found.gap, found.state, found.unique,
+            view.t, view.body, view.other, view.id, *(x for one in several for x in one.T),
+            view.normal_force, view.friction_force, view.gap, view.state, view.unique,
         ]  # fmt: skip
         return {name: value[both] for name, value in zip(HEADINGS, values, strict=True)}
 
@@ -153,15 +153,15 @@ def _interactions(run: Run) -> Maker:
 
     def rows(block: Block) -> Columns:
         here, k = block.numbers, block.rows.size
-        found: Columns = {TIME: np.repeat(block.t, names.size), "interaction": np.tile(names, k)}
-        found["block"] = np.tile(np.concatenate(owner), k)
-        found["component"] = np.tile(components, k)
+        columns: Columns = {TIME: np.repeat(block.t, names.size), "interaction": np.tile(names, k)}
+        columns["block"] = np.tile(np.concatenate(owner), k)
+        columns["component"] = np.tile(components, k)
         for key in ("r", "u", "y"):
-            found[key] = np.concatenate([getattr(view, key)[here] for view in views], axis=1).reshape(-1)
+            columns[key] = np.concatenate([getattr(view, key)[here] for view in views], axis=1).reshape(-1)
         for name, key in (("active", "active"), ("state", "states"), ("unique", "unique")):
             values = [getattr(view, key)[here][:, of] for view, of in zip(views, owner, strict=True)]
-            found[name] = np.concatenate(values, axis=1).reshape(-1)
-        return found
+            columns[name] = np.concatenate(values, axis=1).reshape(-1)
+        return columns
 
     return rows
 
@@ -170,16 +170,16 @@ def _named(what: str, one: str) -> Callable[[Run], Maker]:
     """Function that makes tables of quantities by name, a row per number: `run.sensors`, `run.inputs`."""
 
     def rows(block: Block) -> Columns:
-        told = {
+        arrays = {
             name: np.asarray(values[block.rows], float).reshape(block.rows.size, -1)
             for name, values in getattr(block.part, what).items()
         }
-        widths = [values.shape[1] for values in told.values()]
+        widths = [values.shape[1] for values in arrays.values()]
         return {
             TIME: np.repeat(block.t, sum(widths)),
-            one: np.tile(np.repeat(_texts(told), widths), block.rows.size),
+            one: np.tile(np.repeat(_texts(arrays), widths), block.rows.size),
             "component": np.tile(np.concatenate([np.arange(width) for width in widths]), block.rows.size),
-            "value": np.concatenate(list(told.values()), axis=1).reshape(-1),
+            "value": np.concatenate(list(arrays.values()), axis=1).reshape(-1),
         }
 
     return lambda _: rows
@@ -191,13 +191,13 @@ def _energies(run: Run) -> Maker:
 
     def rows(block: Block) -> Columns:
         here = block.numbers
-        found: Columns = {TIME: block.t, "h [s]": run.h[here]}
-        found |= {heading(name, "J"): getattr(run, name)[here] for name in SUMS[world]}
+        columns: Columns = {TIME: block.t, "h [s]": run.h[here]}
+        columns |= {heading(name, "J"): getattr(run, name)[here] for name in SUMS[world]}
         for name, unit in LARGEST[world].items():
-            found[heading(name, unit)] = _reduced(np.maximum, getattr(run, name), block)
-        found |= {name: _reduced(np.add, getattr(run, name), block) for name in COUNTS[world]}
-        found["verdict"] = _texts(map(str, Verdict))[_reduced(np.maximum, run.verdicts, block)]
-        return found
+            columns[heading(name, unit)] = _reduced(np.maximum, getattr(run, name), block)
+        columns |= {name: _reduced(np.add, getattr(run, name), block) for name in COUNTS[world]}
+        columns["verdict"] = _texts(map(str, Verdict))[_reduced(np.maximum, run.verdicts, block)]
+        return columns
 
     return rows
 
@@ -224,15 +224,15 @@ def _joints(run: Run) -> Maker:
 
     def rows(block: Block) -> Columns:
         here, none = block.numbers, np.full(block.rows.size, np.nan)
-        found: Columns = {TIME: np.repeat(block.t, len(names)), "joint": np.tile(_texts(names), here.size)}
+        columns: Columns = {TIME: np.repeat(block.t, len(names)), "joint": np.tile(_texts(names), here.size)}
         for name, unit in COORDINATES.items():
-            told = [getattr(view, name) for view in views]
-            values = [none if one is None else one[here] for one in told]
-            found[heading(name, unit)] = np.stack(values, axis=1).reshape(-1)
+            arrays = [getattr(view, name) for view in views]
+            values = [none if one is None else one[here] for one in arrays]
+            columns[heading(name, unit)] = np.stack(values, axis=1).reshape(-1)
         for name, unit in (("force", "N"), ("moment", "N m")):
             values = [getattr(view, name)[here] for view in views]
-            found |= _vectors(name, unit, np.stack(values, axis=1).reshape(-1, 3))
-        return found
+            columns |= _vectors(name, unit, np.stack(values, axis=1).reshape(-1, 3))
+        return columns
 
     return rows
 
@@ -243,8 +243,8 @@ def _coordinates(run: Run) -> Maker:
     for name in run.model.coordinates:
         view: Any = run.joint(name)
         if view.kind in ROBOT_UNITS:
-            for what, unit in zip(("position", "speed", "effort"), ROBOT_UNITS[view.kind], strict=True):
-                columns[f"{name} {what} [{unit}]"] = getattr(view, what)
+            for quantity, unit in zip(("position", "speed", "effort"), ROBOT_UNITS[view.kind], strict=True):
+                columns[f"{name} {quantity} [{unit}]"] = getattr(view, quantity)
             continue
         if view.kind == "free":
             columns |= _vectors(f"{name} position", "m", view.position[:, :3])

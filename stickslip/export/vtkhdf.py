@@ -31,9 +31,9 @@ class PolyData:
         self._root.attrs["Version"] = np.array([2, 0], np.int64)
         self._root.attrs["Type"] = np.bytes_("PolyData")
         self._count = 0
-        told = file.create_group("stickslip")
+        notes = file.create_group("stickslip")
         for key, words in (("bodies", names), ("states", STATES)):
-            told.create_dataset(key, data=list(words), dtype=h5py.string_dtype())
+            notes.create_dataset(key, data=list(words), dtype=h5py.string_dtype())
 
     def add(self, place: str, rows: np.ndarray) -> int:
         """Append rows to a dataset of the group VTKHDF; return the index of the first of them."""
@@ -106,15 +106,15 @@ def write_contacts(path: Path, run: Run, numbers: IntArray, report: Report | Non
     with h5py.File(path, "w") as file:
         data = PolyData(file, run.model.names)
         for block in blocks(run, numbers, 0.0, report):
-            found = contacts(block)
+            points = contacts(block)
             columns: dict[str, np.ndarray] = {
-                "force": found.force, "normal": found.normal, "gap": found.gap,
-                "state": found.state.astype(np.int32), "body": found.body.astype(np.int32),
+                "force": points.force, "normal": points.normal, "gap": points.gap,
+                "state": points.state.astype(np.int32), "body": points.body.astype(np.int32),
             }  # fmt: skip
-            first = data.add("Points", _single(found.point)) + np.cumsum(found.count) - found.count
+            first = data.add("Points", _single(points.point)) + np.cumsum(points.count) - points.count
             for name, column in columns.items():
                 data.add(f"PointData/{name}", column)
-            data.cells("Vertices", found.count, found.count, 1, _counted(found.count))
+            data.cells("Vertices", points.count, points.count, 1, _counted(points.count))
             part = done + np.arange(block.rows.size)
             offsets = {f"PointData_{name}": first for name in columns}
             data.steps(block.t, part, first, "Vertices", first, **offsets)

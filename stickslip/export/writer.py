@@ -88,14 +88,14 @@ def beside(path: Path, name: str) -> Path:
 @contextmanager
 def drafted(path: Path) -> Iterator[Path]:
     """Yield a temporary file that replaces `path` on success; links are kept."""
-    given, path = path, path.resolve()
+    link, path = path, path.resolve()
     if path.exists() and not path.is_file():
-        raise ExportError(f"{given}: it exists and is not a file")
+        raise ExportError(f"{link}: it exists and is not a file")
     draft = path.with_name(f".{path.stem}.{os.getpid()}.draft{path.suffix}")
     try:
         yield draft
         draft.replace(path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(given)) from None
+        raise OSError(error.errno, error.strerror or str(error), str(link)) from None
     finally:
         draft.unlink(missing_ok=True)

@@ -38,8 +38,8 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
             ):
                 how = "read it with read_trajectory, or show it by stickslip info, plot or view"
                 source.fail("/", "a problem", f"a trajectory: {how}")
-            wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
-            source.fail("/", wanted, " and ".join(roots) or "none of them")
+            expectation = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
+            source.fail("/", expectation, " and ".join(roots) or "none of them")
         group = source.group(source.root, roots[0])
         try:
             # Extreme numbers may overflow in the checks of the problem, which report them.
@@ -147,8 +147,8 @@ def _check_answer(path: Path, place: str, answer: StoredSolution, problem: Probl
     for name, (key, size) in _sizes(problem).items():
         value = getattr(answer, name)
         if value is not None and (value.size != size or not np.isfinite(value).all()):
-            wanted = f"{size} finite numbers" if size is not None else "None, for this kind of problem"
-            raise FormatError.at(path, f"{place}/{key}", wanted, f"{value.size} numbers")
+            expectation = f"{size} finite numbers" if size is not None else "None, for this kind of problem"
+            raise FormatError.at(path, f"{place}/{key}", expectation, f"{value.size} numbers")
 
 
 def _write_answer(group: Any, answer: StoredSolution) -> None:

@@ -327,10 +327,10 @@ def _global(path: Path, problem: GlobalProblem, storage: str | None) -> str:
         raise _unfit(path, "a problem without bilateral constraints G", f"{problem!r}; write it to .hdf5")
     M, H = problem.M, problem.H
     d, k = problem.K.dimension or 3, _velocity_block(problem)
-    own = "block" if M.is_body_blocks else "sparse" if sp.issparse(M.matrix) else "dense"
-    mass = _matrix(M.sparse if M.is_body_blocks else M.matrix, storage or own, (k, k))
-    own = "block" if isinstance(H, ContactBlocks) else "sparse"
-    jacobian = _matrix(problem.H_sparse(), storage or own, (k, d))
+    layout = "block" if M.is_body_blocks else "sparse" if sp.issparse(M.matrix) else "dense"
+    mass = _matrix(M.sparse if M.is_body_blocks else M.matrix, storage or layout, (k, k))
+    layout = "block" if isinstance(H, ContactBlocks) else "sparse"
+    jacobian = _matrix(problem.H_sparse(), storage or layout, (k, d))
     vectors = reals(problem.f) + reals(problem.u_bias)
     return _head(problem) + mass + jacobian + vectors + _coefficients(problem)
 

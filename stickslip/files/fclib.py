@@ -57,8 +57,8 @@ def read_fclib(source: Source, group: Any, kind: str) -> ContactProblem | Global
     if kind in ("friction", "rolling"):
         for parent, name in ((group, "V"), (group, "R"), (vectors, "s")):
             if source.has(parent, name):
-                wanted = "a local problem without equations (give the global one, which may have them)"
-                source.fail(f"{parent.name}/{name}", wanted, "the equations V' r + R l + s = 0")
+                expectation = "a local problem without equations (give the global one, which may have them)"
+                source.fail(f"{parent.name}/{name}", expectation, "the equations V' r + R l + s = 0")
         q = source.reals(vectors, "q")
         K = _read_set(source, group, vectors, kind, q.size)
         W = _read_matrix(source, group, "W", (q.size, q.size))
@@ -103,21 +103,23 @@ def _read_set(source: Source, group: Any, vectors: Any, kind: str, size: int) ->
     d = source.integer(group, "spacedim")
     dimensions = (5,) if "rolling" in kind else (2, 3)
     if d not in dimensions:
-        wanted = " or ".join(map(str, dimensions))
-        source.fail(f"{group.name}/spacedim", f"{wanted} components per contact", f"{d}")
+        expectation = " or ".join(map(str, dimensions))
+        source.fail(f"{group.name}/spacedim", f"{expectation} components per contact", f"{d}")
     coefficients = {name: source.reals(vectors, name) for name in (("mu", "mu_r") if d == 5 else ("mu",))}
     for name, value in coefficients.items():
         if value.size * d != size:
-            wanted = f"{size}/{d} numbers, one per contact"
-            source.fail(f"{vectors.name}/{name}", wanted, f"{value.size}")
+            expectation = f"{size}/{d} numbers, one per contact"
+            source.fail(f"{vectors.name}/{name}", expectation, f"{value.size}")
     return rolling(coefficients["mu"], coefficients["mu_r"]) if d == 5 else coulomb(coefficients["mu"], d)
 
 
 def _read_matrix(source: Source, parent: Any, name: str, shape: tuple[int, int]) -> sp.csr_array:
     group = source.group(parent, name)
-    found = source.integer(group, "m"), source.integer(group, "n")
-    if found != shape:
-        source.fail(group.name, f"a matrix of shape {shape}, as the vectors have it", f"one of shape {found}")
+    shape_there = source.integer(group, "m"), source.integer(group, "n")
+    if shape_there != shape:
+        source.fail(
+            group.name, f"a matrix of shape {shape}, as the vectors have it", f"one of shape {shape_there}"
+        )
     nz = source.integer(group, "nz")
     p, i, x = source.integers(group, "p"), source.integers(group, "i"), source.reals(group, "x")
     if nz >= 0:
@@ -139,8 +141,8 @@ def read_compressed(
 ) -> sp.csr_array:
     """Read a matrix in compressed rows: pointer p, columns i, numbers x; duplicates are summed."""
     if p.size != shape[0] + 1 or p[0] != 0 or (p[1:] < p[:-1]).any():
-        found = f"{p.size} numbers" if p.size != shape[0] + 1 else "a pointer that does not"
-        source.fail(f"{group.name}/p", f"{shape[0] + 1} numbers that rise from 0", found)
+        fault = f"{p.size} numbers" if p.size != shape[0] + 1 else "a pointer that does not"
+        source.fail(f"{group.name}/p", f"{shape[0] + 1} numbers that rise from 0", fault)
     count = int(p[-1])
     for key, array in (("i", i), ("x", x)):
         if array.size < count:
@@ -181,8 +183,8 @@ def _write_matrix(path: Path, parent: Any, name: str, matrix: np.ndarray | sp.cs
     csr = sp.csr_array(matrix, copy=True)
     csr.sum_duplicates()
     if max(*csr.shape, csr.nnz) > LARGEST:
-        found = f"{csr.nnz} entries in a matrix of shape {csr.shape}"
-        raise FormatError.at(path, f"{parent.name}/{name}", f"sizes up to {LARGEST}", found)
+        content = f"{csr.nnz} entries in a matrix of shape {csr.shape}"
+        raise FormatError.at(path, f"{parent.name}/{name}", f"sizes up to {LARGEST}", content)
     group = parent.create_group(name)
     nz = csr.nnz if form == TRIPLETS else form
     for key, value in (("nzmax", csr.nnz), ("m", csr.shape[0]), ("n", csr.shape[1]), ("nz", nz)):

@@ -39,9 +39,9 @@ class _Data(NamedTuple):
 def _data(path: Path, record: ProblemRecord, largest: int) -> _Data:
     problem = record.problem
     if not isinstance(problem, GlobalProblem) or problem.G is not None:
-        found = "one with joints" if isinstance(problem, GlobalProblem) else type(problem).__name__
+        content = "one with joints" if isinstance(problem, GlobalProblem) else type(problem).__name__
         raise FormatError.at(
-            path, "the problem", "a GlobalProblem without G, as the models of GAMS are", found
+            path, "the problem", "a GlobalProblem without G, as the models of GAMS are", content
         )
     if set(problem.K.census) - {"coulomb3d"}:
         raise FormatError.at(
@@ -87,8 +87,8 @@ def read_gdx(path: Path) -> ProblemRecord:
     symbols = _Symbols(path)
     nv, nc = (len(symbols.labels(name)) for name in ("dofs", "contacts"))
     if len(symbols.labels("constraints")) != 3 * nc:
-        found = f"{len(symbols.labels('constraints'))} for {nc} contacts"
-        raise FormatError.at(path, "the set constraints", "three of each contact", found)
+        content = f"{len(symbols.labels('constraints'))} for {nc} contacts"
+        raise FormatError.at(path, "the set constraints", "three of each contact", content)
     M = symbols.array("M", "dofs", "dofs")
     H = np.empty((nv, 3 * nc))
     if "D" in symbols.container:
@@ -176,8 +176,8 @@ class _Symbols:
         if records is None:
             return out
         if records.shape[1] != len(domain) + 1 and not hasattr(records, "level"):
-            found = f"{records.shape[1] - 1} dimensions"
-            raise FormatError.at(self.path, f"the parameter {name}", f"{len(domain)} dimensions", found)
+            content = f"{records.shape[1] - 1} dimensions"
+            raise FormatError.at(self.path, f"the parameter {name}", f"{len(domain)} dimensions", content)
         values = records["value" if "value" in records else "level"].to_numpy(float)
         try:
             index = tuple(
@@ -197,8 +197,8 @@ class _Symbols:
 
     def _symbol(self, name: str) -> Any:
         if name not in self.container:
-            found = ", ".join(list(self.container.data)[:20]) or "nothing"
-            raise FormatError.at(self.path, "the file", f"a symbol {name}", found)
+            content = ", ".join(list(self.container.data)[:20]) or "nothing"
+            raise FormatError.at(self.path, "the file", f"a symbol {name}", content)
         return self.container[name]
 
 

@@ -53,8 +53,8 @@ class Source:
         try:
             self.root = h5py.File(path if content is None else h5f.open_file_image(content), "r")
         except Exception:  # messages of HDF5 describe its handles, not the file
-            found = "a truncated or damaged one"
-            raise FormatError.at(path, "the file", "a whole HDF5 file", found) from None
+            fault = "a truncated or damaged one"
+            raise FormatError.at(path, "the file", "a whole HDF5 file", fault) from None
 
     def __enter__(self) -> "Source":
         return self
@@ -82,16 +82,16 @@ class Source:
         """Whether a dataset of this name exists and has been written."""
         if not self.has(group, name):
             return False
-        found = self._open(group, name, "a dataset")
+        item = self._open(group, name, "a dataset")
         with self._guard(_place(group, name)):
-            return isinstance(found, h5py.Dataset) and bool(found.id.get_storage_size() or not found.size)
+            return isinstance(item, h5py.Dataset) and bool(item.id.get_storage_size() or not item.size)
 
     def group(self, parent: Any, name: str) -> Any:
         """Return the group of this name."""
-        found = self._open(parent, name, "a group")
-        if not isinstance(found, h5py.Group):
-            self.fail(_place(parent, name), "a group", f"a {type(found).__name__.lower()}")
-        return found
+        item = self._open(parent, name, "a group")
+        if not isinstance(item, h5py.Group):
+            self.fail(_place(parent, name), "a group", f"a {type(item).__name__.lower()}")
+        return item
 
     def integer(self, group: Any, name: str) -> int:
         """Read a single integer: a scalar, or an array of one element."""
@@ -196,24 +196,24 @@ class Source:
         If only some rows are read, only these are charged.
         """
         place = _place(group, name)
-        found = self._open(group, name, "a dataset")
-        if not isinstance(found, h5py.Dataset):
-            self.fail(place, "a dataset", f"a {type(found).__name__.lower()}")
+        item = self._open(group, name, "a dataset")
+        if not isinstance(item, h5py.Dataset):
+            self.fail(place, "a dataset", f"a {type(item).__name__.lower()}")
         with self._guard(place):
-            plan = found.id.get_create_plist()
+            plan = item.id.get_create_plist()
             layout = plan.get_layout()
             if layout == h5d.VIRTUAL or plan.get_external_count():
                 self.fail(place, "numbers stored in this file", "a dataset that is kept in other files")
-            size = math.prod(found.shape or (0,)) * found.id.get_type().get_size()
+            size = math.prod(item.shape or (0,)) * item.id.get_type().get_size()
             chunk = math.prod(plan.get_chunk()) if layout == h5d.CHUNKED else 0
-            cost = max(size, chunk * found.id.get_type().get_size())
+            cost = max(size, chunk * item.id.get_type().get_size())
             if rows is not None:  # large files are not held in memory: their rows are not charged
-                share = (rows.stop - rows.start) / max(1, (found.shape or (1,))[0])
+                share = (rows.stop - rows.start) / max(1, (item.shape or (1,))[0])
                 cost = 0 if self.large else math.ceil(cost * share)
             self.charge(place, cost)
-            if size and not found.id.get_storage_size():
+            if size and not item.id.get_storage_size():
                 self.fail(place, f"{size} bytes of data", "a dataset that was declared and never written")
-        return found
+        return item
 
     def _open(self, group: Any, name: str, what: str) -> Any:
         place = _place(group, name)
@@ -232,8 +232,8 @@ class Source:
         except FormatError:
             raise
         except Exception as error:
-            found = f"what HDF5 refuses: {type(error).__name__}: {error}"
-            raise FormatError.at(self.path, place, "sound HDF5", found) from None
+            content = f"what HDF5 refuses: {type(error).__name__}: {error}"
+            raise FormatError.at(self.path, place, "sound HDF5", content) from None
 
 
 def _place(group: Any, name: str = "") -> str:
@@ -312,6 +312,6 @@ def _unpacked(raw: bytes, filters: list[int], chunk: tuple[int, ...], dtype: Any
         elif len(raw) == size:
             raw = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1).T.tobytes()
     if len(raw) != size:
-        found = "more" if len(raw) > size else f"{len(raw)}"
-        fail(f"chunks of {size} bytes", found)
+        content = "more" if len(raw) > size else f"{len(raw)}"
+        fail(f"chunks of {size} bytes", content)
     return np.frombuffer(raw, dtype).reshape(chunk)

@@ -93,8 +93,8 @@ class Frames:
         """Arrays of each frame of records, by name."""
         self.events: list[list[Any]] = []
         self.complete = False
-        while (found := self._frame(self.end)) is not None:
-            text, first, after = found
+        while (frame := self._frame(self.end)) is not None:
+            text, first, after = frame
             arrays = self._listed(text.pop("arrays", []), first, after)
             if after == self.size and not self._sound(arrays):
                 break  # an incomplete write of the file system
@@ -151,19 +151,19 @@ class Frames:
         return facts, first, first + payload
 
     def _listed(self, listed: Any, first: int, after: int) -> dict[str, _Array]:
-        found, place = {}, first
+        arrays, place = {}, first
         try:
             for name, kind, shape, crc in listed:
                 valid = len(shape) <= MOST_AXES and isinstance(name, str) and isinstance(crc, int)
                 if not valid or not all(type(n) is int and 0 <= n <= LARGEST for n in shape):
                     raise ValueError
-                array = found[name] = _Array(place, TYPES[kind], tuple(shape), crc)
+                array = arrays[name] = _Array(place, TYPES[kind], tuple(shape), crc)
                 place += array.size
         except (TypeError, ValueError, KeyError):
             self.fail("arrays with name, type, shape and CRC", f"others before byte {first}")
         if place != after:
             self.fail(f"arrays of {after - first} bytes", f"{place - first} bytes at byte {first}")
-        return found
+        return arrays
 
     def _sound(self, arrays: dict[str, _Array]) -> bool:
         """Whether the arrays of a frame agree with their CRC."""
@@ -220,12 +220,12 @@ class JournalStore(Store):
             rows = arrays["columns/t"].shape[0]
             a, b = max(start - first, 0), min(stop - first, rows)
             if a < b:
-                found = arrays.get(f"columns/{name}")
-                if found is None:  # the column was added in a later frame
+                array = arrays.get(f"columns/{name}")
+                if array is None:  # the column was added in a later frame
                     like = next(one[f"columns/{name}"] for one in self._arrays if f"columns/{name}" in one)
                     part = np.full((b - a, *like.shape[1:]), np.nan)
                 else:
-                    part = self._checked(name, found, rows, a, b)
+                    part = self._checked(name, array, rows, a, b)
                 width = part.shape[1:] if width is None else width
                 if part.shape[1:] != width:
                     self.frames.fail(f"rows of {name} of one shape", f"shapes {width} and {part.shape[1:]}")
@@ -244,13 +244,13 @@ class JournalStore(Store):
         if table not in self._offsets:
             counts = []
             for arrays in self._arrays:
-                found = arrays.get(f"counts/{table}")
-                if found is None and table.startswith(PREFIX):  # files of earlier versions have no memories
+                array = arrays.get(f"counts/{table}")
+                if array is None and table.startswith(PREFIX):  # files of earlier versions have no memories
                     counts.append(np.zeros(arrays["columns/t"].shape, np.int64))
                     continue
-                if found is None or found.shape != arrays["columns/t"].shape or found.kind != TYPES["i8"]:
+                if array is None or array.shape != arrays["columns/t"].shape or array.kind != TYPES["i8"]:
                     self.frames.fail(f"counts of {table} in every frame", "a frame without them")
-                counts.append(self.frames.read(f"counts of {table}", found))
+                counts.append(self.frames.read(f"counts of {table}", array))
                 total = arrays.get(f"{table}/{next(iter(self._tables[table]))}")
                 if (counts[-1] < 0).any() or total is None or counts[-1].sum() != total.shape[0]:
                     self.frames.fail(f"counts of {table} that fit the table", "others")
@@ -265,10 +265,10 @@ class JournalStore(Store):
             low, high = int(offset[first]), int(offset[last])
             a, b = max(start - low, 0), min(stop - low, high - low)
             if a < b:
-                found = arrays.get(f"{table}/{name}")
-                if found is None or found.shape[0] != high - low:
+                array = arrays.get(f"{table}/{name}")
+                if array is None or array.shape[0] != high - low:
                     self.frames.fail(f"{table}/{name} of {high - low} rows in every frame", "others")
-                value = self.frames.read_rows(f"{table}/{name}", found, a, b)
+                value = self.frames.read_rows(f"{table}/{name}", array, a, b)
                 parts.append(self._within(field, value, f"{table}/{name}"))
         empty: np.ndarray = np.zeros((0, *(field.width or ())), field.kind)
         return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])

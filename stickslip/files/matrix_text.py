@@ -149,8 +149,8 @@ def _read_block_data(
         at = start + int(first[k])
         tokens.fail(f"{k}, the number of the next block of {name}", f"{numbers[first[k]]:g}", at)
     local = np.arange(first[-1]) - np.repeat(first[:-1], span) - 1
-    kept = local >= 0
-    return numbers[kept], np.repeat(np.arange(count), span)[kept], local[kept]
+    is_kept = local >= 0
+    return numbers[is_kept], np.repeat(np.arange(count), span)[is_kept], local[is_kept]
 
 
 def _ranges(tokens: Tokens, what: str, count: int, total: int) -> tuple[IntArray, IntArray]:
@@ -224,8 +224,8 @@ def _read_lines(tokens: Tokens, name: str, shape: tuple[int, int], count: int, a
         return headers[line] + 7 + 3 * (k - int(pointer[line])) + part
 
     _check_colons(tokens, entries[1::3], f"{across} : value, an entry of {name}", lambda k: place(1, k))
-    what = f"{across} of an entry of {name}"
-    index = tokens.to_integers(entries[0::3], what, lambda k: place(0, k), below)
+    label = f"{across} of an entry of {name}"
+    index = tokens.to_integers(entries[0::3], label, lambda k: place(0, k), below)
     value = tokens.to_reals(entries[2::3], f"value of an entry of {name}", lambda k: place(2, k))
     matrix = sp.csr_array((value, index, pointer), shape=shape)
     matrix.sum_duplicates()
@@ -233,16 +233,16 @@ def _read_lines(tokens: Tokens, name: str, shape: tuple[int, int], count: int, a
 
 
 def _read_line_header(tokens: Tokens, name: str, j: int, pointer: np.ndarray) -> None:
-    what = f"the header of line {j} of {name}"
-    word = tokens.word(what)
+    label = f"the header of line {j} of {name}"
+    word = tokens.word(label)
     if word not in (b"col", b"row"):
-        tokens.fail(f"the word 'col' or 'row' of {what}", shown(word))
-    tokens.integer(what, j, j)
+        tokens.fail(f"the word 'col' or 'row' of {label}", shown(word))
+    tokens.integer(label, j, j)
     for word in (b":", b"locations"):
-        tokens.literal(word, what)
+        tokens.literal(word, label)
     a = int(pointer[j])
     tokens.integer(f"first location of line {j} of {name}", a, a)
-    tokens.literal(b"to", what)
+    tokens.literal(b"to", label)
     last = tokens.integer(f"last location of line {j} of {name}", a - 1)
     tokens.need(3 * (last + 1 - a), f"the {last + 1 - a} entries of line {j} of {name}")
     pointer[j + 1] = last + 1

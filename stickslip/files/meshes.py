@@ -59,8 +59,8 @@ class Mesh:
         if not triangles.size:
             triangles = np.zeros((0, 3), np.int64)
         if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
-            found = f"shape {triangles.shape} of {triangles.dtype}"
-            raise ModelError(f"Mesh: triangles has {found}, expected integers of shape (any, 3)")
+            content = f"shape {triangles.shape} of {triangles.dtype}"
+            raise ModelError(f"Mesh: triangles has {content}, expected integers of shape (any, 3)")
         wrong = ((triangles < 0) | (triangles >= len(points))).any(axis=1)
         if wrong.any():
             k = int(np.argmax(wrong))
@@ -107,8 +107,8 @@ def _content(path: Path) -> bytes:
         raise FormatError.at(path, "the file", f"at most {LARGEST} bytes; thin the mesh out", f"{size}")
     data = file_content(path)
     if not data.strip():
-        found = "nothing but blanks" if data else "an empty file"
-        raise FormatError.at(path, "the file", "a mesh", found)
+        content = "nothing but blanks" if data else "an empty file"
+        raise FormatError.at(path, "the file", "a mesh", content)
     return data
 
 
@@ -118,8 +118,8 @@ def _statements(path: Path, data: bytes) -> Iterator[tuple[int, list[bytes]]]:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        found = f"byte 0x{data[error.start]:02x}"
-        raise FormatError.at(path, f"line {line}, byte {error.start}", "text in UTF-8", found) from None
+        content = f"byte 0x{data[error.start]:02x}"
+        raise FormatError.at(path, f"line {line}, byte {error.start}", "text in UTF-8", content) from None
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     for line, text in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), start=1):
@@ -136,8 +136,8 @@ def _read_obj(path: Path, data: bytes) -> Mesh:
     for line, words in _joined(path, _statements(path, data)):
         if words[0] == b"v":
             if len(words) < 4:
-                found = f"{len(words) - 1} number{'s' * (len(words) != 2)}"
-                raise FormatError.at(path, f"line {line}", "x, y and z of a vertex", found)
+                content = f"{len(words) - 1} number{'s' * (len(words) != 2)}"
+                raise FormatError.at(path, f"line {line}", "x, y and z of a vertex", content)
             points.extend(_reals(path, line, words[1:4]))
         elif words[0] == b"f":
             face = _face(path, line, words[1:], len(points) // 3)
@@ -147,8 +147,8 @@ def _read_obj(path: Path, data: bytes) -> Mesh:
             if farthest > last:
                 last, named = farthest, line
         if max(len(points), len(triangles)) > 3 * MOST:
-            wanted = f"at most {MOST} vertices and triangles; thin the mesh out"
-            raise FormatError.at(path, f"line {line}", wanted, "more")
+            expectation = f"at most {MOST} vertices and triangles; thin the mesh out"
+            raise FormatError.at(path, f"line {line}", expectation, "more")
     if not points:
         raise FormatError.at(path, "the whole file", "vertices (lines that begin with v)", "none")
     count = len(points) // 3
@@ -166,8 +166,8 @@ def _joined(path: Path, statements: Iterator[tuple[int, list[bytes]]]) -> Iterat
         first_line = first_line if pending else line
         pending += words
         if len(pending) > LONGEST:
-            wanted = f"a statement of at most {LONGEST} words"
-            raise FormatError.at(path, f"line {first_line} and those joined to it", wanted, "more")
+            expectation = f"a statement of at most {LONGEST} words"
+            raise FormatError.at(path, f"line {first_line} and those joined to it", expectation, "more")
         if not pending[-1].endswith(b"\\"):
             yield first_line, pending
             pending = []
@@ -187,11 +187,11 @@ def _face(path: Path, line: int, words: list[bytes], count: int) -> list[int]:
             break
         number = plain_integer(word.partition(b"/")[0])
         if number is None or number == 0:
-            wanted = "the number of a vertex, from 1, or from -1 backwards"
-            raise FormatError.at(path, f"line {line}", wanted, shown(word))
+            expectation = "the number of a vertex, from 1, or from -1 backwards"
+            raise FormatError.at(path, f"line {line}", expectation, shown(word))
         if number < -count:
-            wanted = f"one of the {count} vertices so far"
-            raise FormatError.at(path, f"line {line}", wanted, f"vertex {number}")
+            expectation = f"one of the {count} vertices so far"
+            raise FormatError.at(path, f"line {line}", expectation, f"vertex {number}")
         rows.append(number - 1 if number > 0 else count + number)
     if len(rows) < 3:
         raise FormatError.at(path, f"line {line}", "a face of at least 3 vertices", f"{len(rows)}")
@@ -235,12 +235,12 @@ def _count(data: bytes) -> int:
 
 def _read_binary_stl(path: Path, data: bytes) -> Mesh:
     if len(data) < HEAD:
-        wanted = f"the word solid, or the {HEAD} bytes before the triangles of a binary STL"
-        raise FormatError.at(path, "the beginning", wanted, f"{len(data)} bytes, {shown(data)}")
+        expectation = f"the word solid, or the {HEAD} bytes before the triangles of a binary STL"
+        raise FormatError.at(path, "the beginning", expectation, f"{len(data)} bytes, {shown(data)}")
     count = _count(data)
     if len(data) != HEAD + TRIANGLE * count:
-        wanted = f"{HEAD + TRIANGLE * count} bytes for the {count} triangles that bytes 80 to 83 say"
-        raise FormatError.at(path, "the whole file, read as binary STL", wanted, f"{len(data)}")
+        expectation = f"{HEAD + TRIANGLE * count} bytes for the {count} triangles that bytes 80 to 83 say"
+        raise FormatError.at(path, "the whole file, read as binary STL", expectation, f"{len(data)}")
     corners = np.frombuffer(data, RECORD, count, HEAD)["corners"].astype(np.float64)
     wrong = ~np.isfinite(corners)
     if wrong.any():
@@ -262,18 +262,18 @@ def _read_text_stl(path: Path, data: bytes) -> Mesh:
         elif at == 0 and first == b"endsolid":
             inside = False
         else:
-            wanted = " ".join(FACET[at])
-            if b" ".join(words[: len(FACET[at])]).lower() != wanted.encode():
-                wanted = f"{wanted} or endsolid" if at == 0 else wanted
-                raise FormatError.at(path, f"line {line}", wanted, shown(b" ".join(words[:4])))
+            expectation = " ".join(FACET[at])
+            if b" ".join(words[: len(FACET[at])]).lower() != expectation.encode():
+                expectation = f"{expectation} or endsolid" if at == 0 else expectation
+                raise FormatError.at(path, f"line {line}", expectation, shown(b" ".join(words[:4])))
             if first == b"vertex":
                 if len(words) != 4:
                     raise FormatError.at(path, f"line {line}", "3 numbers of a vertex", f"{len(words) - 1}")
                 corners.extend(_reals(path, line, words[1:]))
             at = (at + 1) % len(FACET)
     if inside:
-        wanted = " ".join(FACET[at]) if at else "facet normal or endsolid"
-        raise FormatError.at(path, f"the end, after line {line}", wanted, "nothing")
+        expectation = " ".join(FACET[at]) if at else "facet normal or endsolid"
+        raise FormatError.at(path, f"the end, after line {line}", expectation, "nothing")
     return _shared(path, np.array(corners).reshape(-1, 3))
 
 

@@ -147,13 +147,13 @@ def _sentence(error: Any, node: Any) -> str:
         case "greater_than_equal" | "less_than_equal":
             limit = about.get("ge", about.get("le"))
             return f"must be at {'least' if 'ge' in about else 'most'} {limit}, is {_called(value)}"
-    wanted = {
+    expectations = {
         "model_type": "keys", "dict_type": "keys", "list_type": "a list", "string_type": "text",
         "bool_type": "true or false", "int_type": "a whole number", "string_too_short": "some text",
         "string_too_long": "a shorter text", "string_unicode": "text in Unicode",
     }  # fmt: skip
-    if kind in wanted:
-        return f"must be {wanted[kind]}, is {_called(value)}"
+    if kind in expectations:
+        return f"must be {expectations[kind]}, is {_called(value)}"
     return str(error["msg"])
 
 

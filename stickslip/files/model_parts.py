@@ -71,8 +71,8 @@ def array(*shape: int | None) -> Any:
     """Type of arrays of finite numbers of this shape (None: any length); () is one number."""
 
     def check(value: Any) -> Any:
-        found = _checked(value, shape)
-        return found if shape else float(found)
+        checked_value = _checked(value, shape)
+        return checked_value if shape else float(checked_value)
 
     return Annotated[Any, PlainValidator(check), WithJsonSchema(_array_schema(shape))]
 
@@ -83,12 +83,14 @@ def bounds(*shape: int | None) -> Any:
     def check(value: Any) -> Any:
         listed = value if isinstance(value, list) else [value]
         plain = [0.0 if isinstance(x, str) and x in INFINITE else x for x in listed]
-        found = np.array(_checked(plain, (None,)))
+        checked_values = np.array(_checked(plain, (None,)))
         for k, one in enumerate(listed):
-            found[k] = INFINITE.get(one, found[k]) if isinstance(one, str) else found[k]
+            checked_values[k] = (
+                INFINITE.get(one, checked_values[k]) if isinstance(one, str) else checked_values[k]
+            )
         if isinstance(value, list) and shape and len(value) != shape[0]:
             raise ValueError(f"it has {len(value)} entries, expected {shape[0]}")
-        return tuple(found.tolist()) if isinstance(value, list) else float(found[0])
+        return tuple(checked_values.tolist()) if isinstance(value, list) else float(checked_values[0])
 
     one = {"anyOf": [{"type": "number"}, {"enum": list(INFINITE)}]}
     return Annotated[Any, PlainValidator(check), WithJsonSchema({"anyOf": [one, _listed(one, *shape[:1])]})]
@@ -147,8 +149,8 @@ class InputKeys(Keys):
 
 def or_input(plain: Any) -> Any:
     """Type of `plain`, of `{input = default}` for values set between steps, or of `{function = name}`."""
-    made = Annotated[InputKeys, AfterValidator(lambda keys: Input(keys.input))]
-    options = Union[Annotated[plain, Tag("constant")], Annotated[made, Tag("input")]]  # noqa: UP007
+    keys_type = Annotated[InputKeys, AfterValidator(lambda keys: Input(keys.input))]
+    options = Union[Annotated[plain, Tag("constant")], Annotated[keys_type, Tag("input")]]  # noqa: UP007
     form = Discriminator(lambda value: "input" if isinstance(value, dict) else "constant")
     return or_function(Annotated[options, form])
 
@@ -170,7 +172,7 @@ def keys_of(
     """
     own = own or {}
     docs = _field_docs(makes) if isinstance(makes, type) else {}
-    found: dict[str, Any] = {"kind": (Literal[kind], ...)} if kind else {}
+    types: dict[str, Any] = {"kind": (Literal[kind], ...)} if kind else {}
     for argument in signature(makes).parameters.values():
         doc = docs.get(argument.name, "")
         type_ = own[argument.name] if argument.name in own else _typed(argument.annotation, doc)
@@ -178,9 +180,9 @@ def keys_of(
             default = (
                 ... if needed and argument.default is Parameter.empty else _plain_default(argument.default)
             )
-            found[argument.name] = Annotated[type_, Field(description=doc or None)], default
+            types[argument.name] = Annotated[type_, Field(description=doc or None)], default
     text = " ".join((makes.__doc__ or "").split("\n\n")[0].split())
-    return create_model(makes.__name__, __base__=Keys, __doc__=text, **found)
+    return create_model(makes.__name__, __base__=Keys, __doc__=text, **types)
 
 
 def choices(classes: Iterable[type], own: Mapping[type, Mapping[str, Any]] | None = None) -> list[Any]:
@@ -230,8 +232,8 @@ def _typed(annotation: Any, doc: str) -> Any:
         return plain[annotation]
     if get_origin(annotation) is tuple:
         return array(len(get_args(annotation)))
-    said = SHAPE.search(doc)
-    return array(*map(int, said[1].split(", "))) if said else AnyArray
+    match = SHAPE.search(doc)
+    return array(*map(int, match[1].split(", "))) if match else AnyArray
 
 
 @cache

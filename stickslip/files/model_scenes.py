@@ -32,15 +32,15 @@ class SceneKeys(Keys):
 
 def make_scene(keys: SceneKeys, faults: Faults) -> World | NonsmoothSystem | None:
     """Make the model of checked keys; return None and add to `faults` if there are errors."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, value in keys.parameters.items():
         sizes = [len(value)] if isinstance(value, list) else [value] if type(value) is int else []
         if any(size > MOST for size in sizes) and name != "seed":
             faults.add(("parameters", name), f"is {value!r}; a file may ask for {MOST} at most")
             return None
-        given[name] = tuple(value) if isinstance(value, list) else value
+        arguments[name] = tuple(value) if isinstance(value, list) else value
     try:
-        model = remade(Named(keys.scene, given))
+        model = remade(Named(keys.scene, arguments))
     except KeyError as error:
         faults.add(("scene",), str(error.args[0]))
     except AttributeError:
@@ -74,7 +74,7 @@ def _numbers(model: World | NonsmoothSystem) -> dict[str, Any]:
     """Constants of a model, for comparison."""
     if isinstance(model, World):
         return {"start": (model.start.q, model.start.v), "names": model.names}
-    found: dict[str, Any] = {"q0": model.q0, "v0": model.v0, "z0": model.z0}
+    numbers: dict[str, Any] = {"q0": model.q0, "v0": model.v0, "z0": model.z0}
     for one in (*model.systems, *(bound.output for bound in model.interactions)):
-        found |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}
-    return found
+        numbers |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}
+    return numbers

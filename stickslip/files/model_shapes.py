@@ -49,8 +49,8 @@ def _hull(keys: HullKeys, info: ValidationInfo) -> ConvexHull:
     path = _inside(folder, keys.mesh)
     if (path, keys.hull) not in known:
         known[path, keys.hull] = ConvexHull(read_mesh(path), keys.hull)
-    found: ConvexHull = known[path, keys.hull]
-    return found
+    hull: ConvexHull = known[path, keys.hull]
+    return hull
 
 
 def _inside(folder: Path | None, name: str) -> Path:

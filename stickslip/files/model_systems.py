@@ -107,7 +107,7 @@ def describe_system(system: NonsmoothSystem, functions: Functions = NONE) -> dic
 
 def constants(system: NonsmoothSystem) -> dict[str, Any]:
     """All constants of a system, by owner and name."""
-    found: dict[str, Any] = {"q0": system.q0, "v0": system.v0, "z0": system.z0}
+    numbers: dict[str, Any] = {"q0": system.q0, "v0": system.v0, "z0": system.z0}
     for one in (*system.systems, *(bound.output for bound in system.interactions)):
-        found |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}
-    return found
+        numbers |= {f"{part.owner}: {part.name}": part.constant for part in one.quantities}
+    return numbers

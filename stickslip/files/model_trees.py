@@ -101,12 +101,12 @@ def described(
 
 def arguments(makes: Callable[..., Any], values: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Convert arguments of a class or builder method to a tree, without default values."""
-    found = {}
+    trees = {}
     for name, default in parameters(makes).items():
         value = values.get(name)
         if value is not None and (tree := plain(value, owner, name)) != default:
-            found[name] = tree
-    return found
+            trees[name] = tree
+    return trees
 
 
 @cache
@@ -147,9 +147,9 @@ def _listed_floats(value: Any) -> Any:
 
 def as_built(model: World | NonsmoothSystem) -> bool:
     """Whether a model is unchanged since it was built, which systems always are."""
-    given = model.given if isinstance(model, World) else None
-    return given is None or all(
-        getattr(model, name) is value for name, value in given.built.items() if name not in OWN
+    source = model.given if isinstance(model, World) else None
+    return source is None or all(
+        getattr(model, name) is value for name, value in source.built.items() if name not in OWN
     )
 
 
@@ -173,29 +173,29 @@ def _world_tree(world: World) -> dict[str, Any]:
             tree["gravity"] = plain(by_place[0], "the world", "gravity")
             continue
         makes = getattr(WorldBuilder, verb)
-        given = dict(zip(list(parameters(makes))[1:], by_place, strict=False)) | by_name
-        owner = f"{verb} {given.get('name', '')!r}"
+        entries = dict(zip(list(parameters(makes))[1:], by_place, strict=False)) | by_name
+        owner = f"{verb} {entries.get('name', '')!r}"
         match verb:
             case "material":
-                materials[given["name"]] = _without(arguments(makes, given, owner), "name")
+                materials[entries["name"]] = _without(arguments(makes, entries, owner), "name")
             case "pair":
-                if given.get("law") is not None:
-                    given |= law_coefficients("pair", given["law"]) | {"law": None}
-                lists["pairs"].append(arguments(makes, given, "pair"))
+                if entries.get("law") is not None:
+                    entries |= law_coefficients("pair", entries["law"]) | {"law": None}
+                lists["pairs"].append(arguments(makes, entries, "pair"))
             case "body":
-                lists["bodies"].append(_body(given, owner, shapes_))
+                lists["bodies"].append(_body(entries, owner, shapes_))
             case "joint":
-                lists["joints"].append(_joint(given, owner))
+                lists["joints"].append(_joint(entries, owner))
             case "force":
-                lists["forces"].append(_force(world, given["force"]))
+                lists["forces"].append(_force(world, entries["force"]))
             case "sensor":
-                sensor = given["sensor"]
+                sensor = entries["sensor"]
                 lists["sensors"].append(described(sensor, SENSORS, f"sensor {sensor.name!r}"))
             case _:
-                lists[verb].append([given["first"], given["second"]])
+                lists[verb].append([entries["first"], entries["second"]])
     named = {"materials": materials, "shapes": shapes_.named}
     order = ("materials", "pairs", "shapes", "bodies", "joints", "forces", "sensors", "apart", "apart_groups")
-    return tree | {key: found for key in order if (found := (named | lists)[key])}
+    return tree | {key: parts for key in order if (parts := (named | lists)[key])}
 
 
 def _without(tree: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _body(given: dict[str, Any], owner: str, shapes_: "NamedShapes") -> dict[str
     motion, shape = given.get("motion"), given.get("shape")
     tree = arguments(WorldBuilder.body, given | {"shape": None, "motion": None}, owner)
     name = tree.pop("name")
-    found = {"name": name} if shape is None else {"name": name, "shape": shapes_.of(shape, owner)}
+    entries = {"name": name} if shape is None else {"name": name, "shape": shapes_.of(shape, owner)}
     if isinstance(motion, Input):
         tree["motion"] = plain(_filled(motion, 6), owner, "motion")
     elif motion is not None:
@@ -216,7 +216,7 @@ def _body(given: dict[str, Any], owner: str, shapes_: "NamedShapes") -> dict[str
             if callable(pair)
             else {key: plain(value, owner, "motion") for key, value in pair.items()}
         )
-    return found | tree
+    return entries | tree
 
 
 def _joint(given: dict[str, Any], owner: str) -> dict[str, Any]:
@@ -253,8 +253,10 @@ class NamedShapes:
         self.named: dict[str, Any] = {}
         self._names: dict[int, str] = {}
         placed = [(by_place, by_name) for verb, by_place, by_name in made.calls if verb == "body"]
-        given = [by_place[1] if len(by_place) > 1 else by_name.get("shape") for by_place, by_name in placed]
-        self._uses = Counter(id(shape) for shape in given if shape is not None)
+        all_shapes = [
+            by_place[1] if len(by_place) > 1 else by_name.get("shape") for by_place, by_name in placed
+        ]
+        self._uses = Counter(id(shape) for shape in all_shapes if shape is not None)
 
     def of(self, shape: Any, owner: str) -> Any:
         """Tree of a shape, or its name."""
@@ -284,8 +286,8 @@ def _part(part: Any, owner: str) -> dict[str, Any]:
 
 def dynamics_tree(one: Any) -> Any:
     """Convert one system of equations to a tree."""
-    given = one.given if isinstance(one, Written) else {}
-    return described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **given})
+    keys = one.given if isinstance(one, Written) else {}
+    return described(one, DYNAMICS, f"system {one.name!r}", {"name": one.name, **keys})
 
 
 def interaction_tree(name: str, systems: Iterable[str], relation: Any, law: Any) -> dict[str, Any]:

@@ -132,11 +132,11 @@ def make_world(keys: WorldKeys, faults: Faults) -> World | None:
         with faults.at("materials", name, keys=material.given()):
             builder.material(name, **material.given())
     for k, body in enumerate(keys.bodies):
-        given = body.given()
-        with faults.at("bodies", k, keys=given):
-            if isinstance(given.get("shape"), str):
-                given["shape"] = named_shape(keys.shapes, given["shape"])
-            builder.body(**given)
+        shape_of_body = body.given()
+        with faults.at("bodies", k, keys=shape_of_body):
+            if isinstance(shape_of_body.get("shape"), str):
+                shape_of_body["shape"] = named_shape(keys.shapes, shape_of_body["shape"])
+            builder.body(**shape_of_body)
     if faults:
         return None
     for k, pair in enumerate(keys.pairs):

@@ -83,9 +83,9 @@ def model_of(
     faults = Faults()
     model_kind = tree.get("model") if isinstance(tree, dict) else None
     if not isinstance(model_kind, str) or model_kind not in KEYS:
-        found = f"is {shown(str(model_kind))}" if model_kind is not None else "is missing"
+        fault = f"is {shown(str(model_kind))}" if model_kind is not None else "is missing"
         known = " or ".join(f'model = "{one}"' for one in KEYS)
-        faults.add(("model",), f"{found}; a file of a model says {known}")
+        faults.add(("model",), f"{fault}; a file of a model says {known}")
         _refuse(path, faults, text)
     try:
         tree = resolved(tree, functions, faults)
@@ -119,11 +119,11 @@ def model_in(text: str, path: Path) -> Model:
 
 def schema() -> dict[str, Any]:
     """JSON schema of model files."""
-    found, definitions = models_json_schema([(keys, "validation") for keys in KEYS.values()])
+    schemas, definitions = models_json_schema([(keys, "validation") for keys in KEYS.values()])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A model of stickslip, version 1",
-        "oneOf": list(found.values()),
+        "oneOf": list(schemas.values()),
         **definitions,
     }
 
@@ -131,15 +131,15 @@ def schema() -> dict[str, Any]:
 def _ending(place: Path) -> str:
     ending = place.suffix.lower()
     if ending not in ENDINGS:
-        wanted = "one that ends in " + ", ".join(ENDINGS)
-        raise FormatError.at(place, "the name of the file", wanted, shown(place.name))
+        expectation = "one that ends in " + ", ".join(ENDINGS)
+        raise FormatError.at(place, "the name of the file", expectation, shown(place.name))
     return ending
 
 
 def _refuse(path: Path, faults: Faults, text: str) -> NoReturn:
     lines = Lines(text, path.suffix.lower())
-    found = [Fault(shown_place(place), sentence, lines.of(place)) for place, sentence in faults.found]
-    raise ModelFileError(path, found)
+    problems = [Fault(shown_place(place), sentence, lines.of(place)) for place, sentence in faults.found]
+    raise ModelFileError(path, problems)
 
 
 def _decoded(path: Path, content: bytes) -> str:
@@ -147,8 +147,8 @@ def _decoded(path: Path, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        found = Fault("", f"must be text in UTF-8, has byte 0x{content[error.start]:02x}", line)
-        raise ModelFileError(path, [found]) from None
+        fault = Fault("", f"must be text in UTF-8, has byte 0x{content[error.start]:02x}", line)
+        raise ModelFileError(path, [fault]) from None
 
 
 def _parsed(path: Path, text: str, ending: str) -> Any:
@@ -172,12 +172,12 @@ def _parsed(path: Path, text: str, ending: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {shown(twice)} is given twice")
-    return found
+    return entries
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -141,8 +141,8 @@ def _read_bodies(source: Source, group: Any, size: int, offset: IntArray | None)
 def _read_delassus(source: Source, group: Any, blocks: ContactBlocks) -> BodyDelassus:
     count = source.integer(group, "count")
     if count < 0 or (blocks.bodies >= count).any():
-        found = f"{count} bodies, and a contact with body {blocks.bodies.max(initial=-1)}"
-        source.fail(f"{group.name}/count", "a count above every body", found)
+        content = f"{count} bodies, and a contact with body {blocks.bodies.max(initial=-1)}"
+        source.fail(f"{group.name}/count", "a count above every body", content)
     # Products with W allocate a velocity for every body, with or without contacts.
     source.charge(f"{group.name}/count", 8 * count * blocks.rows.shape[2])
     return BodyDelassus(blocks.offset, blocks.bodies, blocks.rows, count)

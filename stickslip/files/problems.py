@@ -72,8 +72,8 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRe
 
     record = read_archive(path, content)
     if kind is not None and kind_of(record.problem) != kind:
-        found = kind_of(record.problem) or repr(record.problem)
-        raise FormatError.at(path, "the whole file", f"a problem of kind '{kind}', as asked for", found)
+        actual_kind = kind_of(record.problem) or repr(record.problem)
+        raise FormatError.at(path, "the whole file", f"a problem of kind '{kind}', as asked for", actual_kind)
     return record
 
 
@@ -91,17 +91,19 @@ def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storag
     path = Path(path)
     record = problem if isinstance(problem, ProblemRecord) else ProblemRecord(problem)
     if not isinstance(record.problem, ContactProblem | GlobalProblem | BoxProblem):
-        found = type(record.problem).__name__
+        actual_kind = type(record.problem).__name__
         if hasattr(record.problem, "save"):
-            found += ", which is written by its save"
-        raise FormatError.at(path, "what is to be written", "a problem or a ProblemRecord", found)
+            actual_kind += ", which is written by its save"
+        raise FormatError.at(path, "what is to be written", "a problem or a ProblemRecord", actual_kind)
     form = ENDINGS.get(path.suffix.lower())
     if form is None:
-        wanted = "one that ends in " + ", ".join(ENDINGS)
-        raise FormatError.at(path, "the name of the file", wanted, repr(path.name))
+        expectation = "one that ends in " + ", ".join(ENDINGS)
+        raise FormatError.at(path, "the name of the file", expectation, repr(path.name))
     if storage is not None and (form != "text" or storage not in STORAGES):
-        wanted = "one of " + ", ".join(STORAGES) if form == "text" else "None, for storage is for .dat files"
-        raise FormatError.at(path, "the argument storage", wanted, repr(storage))
+        expectation = (
+            "one of " + ", ".join(STORAGES) if form == "text" else "None, for storage is for .dat files"
+        )
+        raise FormatError.at(path, "the argument storage", expectation, repr(storage))
     if form == "text":
         content = write_dat(path, record, storage)
     elif form == "GDX":
@@ -120,8 +122,8 @@ def file_content(path: Path) -> bytes:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            what = "a folder" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
-            raise FormatError.at(path, "the file", "a regular file", what)
+            kind_of_file = "a folder" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
+            raise FormatError.at(path, "the file", "a regular file", kind_of_file)
         return path.read_bytes()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file") from None
@@ -143,7 +145,7 @@ def draft_of(path: Path, durable: bool = False) -> Iterator[Path]:
 
     durable: flush the file to the disk first. An OSError names `path`, and the temporary file is removed.
     """
-    given, path = path, path.resolve()  # replace the target of a link, not the link
+    link, path = path, path.resolve()  # replace the target of a link, not the link
     if path.exists() and not path.is_file():
         raise FormatError.at(path, "the place to write", "a regular file or nothing", "something else")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
@@ -154,6 +156,6 @@ def draft_of(path: Path, durable: bool = False) -> Iterator[Path]:
                 os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(given)) from None
+        raise OSError(error.errno, error.strerror or str(error), str(link)) from None
     finally:
         draft.unlink(missing_ok=True)

@@ -84,20 +84,20 @@ def recognised(path: Path) -> Recognised | None:
         return None
     if is_binary_stl(head, size) or path.suffix.lower() in (".stl", ".obj"):
         return _mesh(path)
-    for magic, what, use in MAGIC:
+    for magic, format_name, use in MAGIC:
         if head.startswith(magic):
-            return Recognised(what, use)
+            return Recognised(format_name, use)
     protocol = head[1] if len(head) > 1 and head[0] == 0x80 else 0  # the opcode PROTO and its version
     if 2 <= protocol <= 5 or path.suffix.lower() in (".pkl", ".pickle"):
         return Recognised("Python pickle", PICKLE)
     text = _text(head)
     if text is None:
-        found = f"{size} bytes of an unknown format, beginning with {shown(head[:16], 60)}"
-        raise FormatError.at(path, "the file", "a problem, a trajectory or results", found)
+        content = f"{size} bytes of an unknown format, beginning with {shown(head[:16], 60)}"
+        raise FormatError.at(path, "the file", "a problem, a trajectory or results", content)
     found_text = _recognised_text(path, text)
     if found_text is None and size > MOST_XML and not text.lstrip()[:1].isdigit():
-        found = f"{size} bytes of text, beginning with {shown(text[:40])}"
-        raise FormatError.at(path, "the file", "a problem, which begins with a number", found)
+        content = f"{size} bytes of text, beginning with {shown(text[:40])}"
+        raise FormatError.at(path, "the file", "a problem, which begins with a number", content)
     return found_text
 
 
@@ -137,12 +137,12 @@ def _recognised_text(path: Path, text: str) -> Recognised | None:
 
 
 def _mesh(path: Path) -> Recognised:
-    what = f"{path.suffix[1:].upper() or 'STL'} mesh"
+    label = f"{path.suffix[1:].upper() or 'STL'} mesh"
     try:
         mesh = read_mesh(path)
     except ValueError as error:
-        return Recognised(what, MESH, note=f"it cannot be read: {error}")
-    return Recognised(what, MESH, counts={"points": len(mesh.points), "triangles": len(mesh.triangles)})
+        return Recognised(label, MESH, note=f"it cannot be read: {error}")
+    return Recognised(label, MESH, counts={"points": len(mesh.points), "triangles": len(mesh.triangles)})
 
 
 class _Refused(Exception):  # noqa: N818
@@ -156,8 +156,8 @@ def _xml(path: Path) -> Recognised:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if not root:
-            given = attributes.get("name") or attributes.get("model") or ""
-            root.append((name.rpartition(":")[2].lower(), given))
+            title = attributes.get("name") or attributes.get("model") or ""
+            root.append((name.rpartition(":")[2].lower(), title))
         counts[name] += 1
 
     def refuse(*_: object) -> None:
@@ -177,7 +177,7 @@ def _xml(path: Path) -> Recognised:
         note = f"it is damaged: {error}"
     if len(data) > MOST_XML and not note:
         note = f"counted in its first {MOST_XML} bytes"
-    name, given = root[0] if root else ("", "")
+    name, title = root[0] if root else ("", "")
     unknown = f"XML text with the root {shown(name)}" if name else "XML text"
-    what, elements, use = XML_ROOTS.get(name, (unknown, {}, "stickslip cannot read it"))
-    return Recognised(what, use, given[:200], {many: counts[one] for one, many in elements.items()}, note)
+    label, elements, use = XML_ROOTS.get(name, (unknown, {}, "stickslip cannot read it"))
+    return Recognised(label, use, title[:200], {many: counts[one] for one, many in elements.items()}, note)

@@ -161,8 +161,8 @@ def _put_systems(group: Any, model: Model) -> dict[str, Any]:
 
 
 def _read_systems(source: Source, group: Any, about: About) -> Model:
-    for what in ("systems", "interactions"):
-        about.names(what, [about.get("name", "text", one) for one in about.get(what, "objects")])
+    for key in ("systems", "interactions"):
+        about.names(key, [about.get("name", "text", one) for one in about.get(key, "objects")])
     kinds = {str: "text", bool: "flag", int: "count"}
     systems = tuple(
         SystemPart(**{spec.name: about.get(spec.name, kinds[spec.type], one) for spec in fields(SystemPart)})  # type: ignore[index, arg-type]
@@ -195,8 +195,8 @@ def _put_world(group: Any, model: WorldModel) -> dict[str, Any]:
 
 def _read_world(source: Source, group: Any, about: About) -> WorldModel:
     names, joints = about.get("bodies", "texts"), about.get("joints", "texts")
-    for what, given in (("bodies", names), ("joints", joints)):
-        about.names(what, given)
+    for key, items in (("bodies", names), ("joints", joints)):
+        about.names(key, items)
     world, nb = source.group(group, "world"), len(names)
     points = source.group(group, "points")
     kinds = [
@@ -229,11 +229,11 @@ def _world_fields(nb: int, ns: int, nj: int) -> list[Field]:
 
 def _distinct(shapes: tuple[ShapeRecord, ...]) -> tuple[list[ShapeRecord], list[int]]:
     """Return the distinct shapes, and for every shape the index of its equal."""
-    found: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     kinds: list[ShapeRecord] = []
     keys = {id(one): (one.kind, one.numbers, one.points.shape, one.points.tobytes()) for one in shapes}
     for one in shapes:
-        if keys[id(one)] not in found:
-            found[keys[id(one)]] = len(kinds)
+        if keys[id(one)] not in numbers:
+            numbers[keys[id(one)]] = len(kinds)
             kinds.append(one)
-    return kinds, [found[keys[id(one)]] for one in shapes]
+    return kinds, [numbers[keys[id(one)]] for one in shapes]

@@ -202,8 +202,8 @@ def read_times(source: Source, columns: Any) -> Any:
     """Read the times of the records."""
     t = source.reals(columns, "t")
     if not t.size or not (np.abs(t) <= LATEST).all():
-        found = "others" if t.size else "none"
-        source.fail(f"{columns.name}/t", "at least one time, all finite", found)
+        content = "others" if t.size else "none"
+        source.fail(f"{columns.name}/t", "at least one time, all finite", content)
     if (np.diff(t) < 0.0).any():
         k = int(np.argmax(np.diff(t) < 0.0))
         source.fail(f"{columns.name}/t", "times that do not go back", f"{t[k + 1]:g} s after {t[k]:g} s")

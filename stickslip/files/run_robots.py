@@ -46,11 +46,11 @@ def read_robot(source: Source, group: Any, about: About, world: WorldModel) -> R
     sizes = about.get("sizes", "counts")
     place = source.group(group, "robot")
     arrays = parts.read_fields(source, place, _arrays(len(joints), len(sensors), len(inputs)))
-    given = {spec.name: getattr(world, spec.name) for spec in fields(WorldModel)}
+    values = {spec.name: getattr(world, spec.name) for spec in fields(WorldModel)}
     names = {"coordinates": joints, "sensor_names": sensors, "input_names": inputs}
     if (arrays["input_place"].sum(axis=1) > sizes[2]).any():
         source.fail(f"{place.name}/input_place", f"places in {sizes[2]} numbers", "others")
-    return RobotModel(**given, **names, sizes=sizes, **arrays)
+    return RobotModel(**values, **names, sizes=sizes, **arrays)
 
 
 def column_fields(model: RobotModel, n: int) -> list[Field]:
@@ -112,10 +112,10 @@ def robot_in(text: str, path: Any) -> Robot:
 def _world(tree: Any, path: Any) -> World:
     from stickslip.files.models import model_of
 
-    made = model_of(tree, path)
-    if not isinstance(made, World):
+    model = model_of(tree, path)
+    if not isinstance(model, World):
         raise ModelError(f"{path}: the surroundings of the robot are not a world")
-    return made
+    return model
 
 
 def _arrays(joints: int, sensors: int, inputs: int) -> list[Field]:

@@ -61,7 +61,7 @@ def check_shapes(source: Source, fields: dict[str, tuple[Any, Field]], rows: int
     for place, field in fields.values():
         if field.optional and not source.has(place, field.name):
             continue
-        wanted = (rows, int(np.prod(field.width))) if field.width else (rows,)
-        found = source.shape(place, field.name)
-        if found != wanted:
-            source.fail(f"{place.name}/{field.name}", f"numbers of shape {wanted}", f"shape {found}")
+        expectation = (rows, int(np.prod(field.width))) if field.width else (rows,)
+        shape = source.shape(place, field.name)
+        if shape != expectation:
+            source.fail(f"{place.name}/{field.name}", f"numbers of shape {expectation}", f"shape {shape}")

@@ -126,8 +126,8 @@ def trajectory_in(path: Path, content: bytes) -> Trajectory:
             if source.has(source.root, root):
                 return read_old(source, root)
         if not source.has(source.root, ROOT):
-            found = "a file without it; if it holds a problem, read it with read"
-            source.fail("/", f"the group {ROOT} of a run", found)
+            fault = "a file without it; if it holds a problem, read it with read"
+            source.fail("/", f"the group {ROOT} of a run", fault)
         return _loaded(_read(source))
 
 
@@ -164,8 +164,8 @@ def checked_path(path: str | PathLike[str]) -> Path:
     """Return the path of a run; raise a FormatError for other suffixes."""
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
-        wanted = "one that ends in " + ", ".join(ENDINGS)
-        raise FormatError.at(place, "the name of the file", wanted, repr(place.name))
+        expectation = "one that ends in " + ", ".join(ENDINGS)
+        raise FormatError.at(place, "the name of the file", expectation, repr(place.name))
     return place
 
 
@@ -209,9 +209,9 @@ def static_facts(run: Trajectory) -> dict[str, Any]:
 def put_head(group: Any, facts: Mapping[str, Any], model: Model | WorldModel) -> None:
     """Write the version, the text `about` and the model."""
     put_array(group, "version", [VERSION], np.int32)
-    own = put_model(group, model)
+    facts_of_model = put_model(group, model)
     # Values that are not JSON (options of users' schemes may be any object) are written as text.
-    put_text(group, "about", json.dumps({**facts, **own}, default=repr))
+    put_text(group, "about", json.dumps({**facts, **facts_of_model}, default=repr))
 
 
 def declare(group: Any, run: Trajectory, chosen: bool) -> dict[str, Any]:
@@ -330,9 +330,9 @@ def _read(source: Source) -> Trajectory:
         shapes = (
             [] if kind == "inputs" and kind not in about.top else about.shapes(kind)
         )  # older files have no inputs
-        own = source.group(group, kind) if shapes else None
+        parent = source.group(group, kind) if shapes else None
         for k, (name, shape) in enumerate(shapes):
-            columns[f"{kind}/{name}"] = own, Field(f"{k}", n, shape)
+            columns[f"{kind}/{name}"] = parent, Field(f"{k}", n, shape)
     check_shapes(source, columns, n)
     store = FileStore(source, group, columns, n)
     if isinstance(model, WorldModel):

@@ -56,5 +56,5 @@ def load(
     """
     from stickslip.files.models import read_model
 
-    place, given = Path(path), checked_functions(functions)
-    return read_trajectory(place).source if place.suffix.lower() in ENDINGS else read_model(place, given)
+    place, arguments = Path(path), checked_functions(functions)
+    return read_trajectory(place).source if place.suffix.lower() in ENDINGS else read_model(place, arguments)

@@ -49,8 +49,8 @@ class Tokens:
     def need(self, count: int, what: str) -> None:
         """Raise a Misread unless `count` words are left."""
         if count > self.left:
-            wanted = f"{count} word{'s' * (count != 1)} for {what}"
-            raise Misread(self.at, wanted, f"only {self.left} left of {len(self)}", ended=True)
+            expectation = f"{count} word{'s' * (count != 1)} for {what}"
+            raise Misread(self.at, expectation, f"only {self.left} left of {len(self)}", ended=True)
 
     def peek(self) -> bytes:
         """Return the next word without reading it; empty at the end."""
@@ -81,16 +81,16 @@ class Tokens:
         if value is None:
             self.fail(f"{what}, an integer", shown(word))
         if value < low or (high is not None and value > high):
-            wanted = f"{low}" if low == high else f"at least {low}" if high is None else f"{low} to {high}"
-            self.fail(f"{what}, an integer, {wanted}", shown(word))
+            limits = f"{low}" if low == high else f"at least {low}" if high is None else f"{low} to {high}"
+            self.fail(f"{what}, an integer, {limits}", shown(word))
         return value
 
     def dimension(self, what: str) -> int:
         """Read a size, which cannot exceed the number of words, as each size is the length of some vector."""
         value = self.integer(what)
         if value > len(self):
-            found = f"{value} in a file of {len(self)} words"
-            raise Misread(self.at - 1, f"{what}, not more than the file has words", found, ended=True)
+            content = f"{value} in a file of {len(self)} words"
+            raise Misread(self.at - 1, f"{what}, not more than the file has words", content, ended=True)
         return value
 
     def integers(self, count: int, what: str) -> IntArray:

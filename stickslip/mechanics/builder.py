@@ -80,8 +80,8 @@ class WorldBuilder:
         """
         new_name("material", name, self._given_materials)
         owner = f"material {name!r}"
-        given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
-        self._materials[name] = NewtonImpact.of([given[key] for key in COEFFICIENTS])
+        coefficients = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
+        self._materials[name] = NewtonImpact.of([coefficients[key] for key in COEFFICIENTS])
         self._given_materials.add(name)
         return name
 
@@ -102,12 +102,12 @@ class WorldBuilder:
                 )
         if (first, second) in self._pairs or (second, first) in self._pairs:
             raise ModelError(f"{owner} is defined twice")
-        given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
+        coefficients = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
         if law is not None:
-            if given:
-                raise ModelError(f"{owner}: give its law or {', '.join(given)}, not both")
-            given = materials.law_coefficients(owner, law)
-        self._pairs[first, second] = given
+            if coefficients:
+                raise ModelError(f"{owner}: give its law or {', '.join(coefficients)}, not both")
+            coefficients = materials.law_coefficients(owner, law)
+        self._pairs[first, second] = coefficients
 
     @recorded
     def body(

@@ -54,21 +54,21 @@ def recorded(verb: Callable[P, R]) -> Callable[P, R]:
 def numbers(owner: str, field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     """Return `value` as a new read-only float64 array, finite and of `shape` (None: any length)."""
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "iuf" or np.ma.isMaskedArray(value):
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "iuf" or np.ma.isMaskedArray(value):
             raise ModelError(f"{owner}: {field} is {_shown(value)}; give real numbers")
-        array = np.array(given, dtype=np.float64, order="C")
+        array = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{owner}: {field} is {_shown(value)}; give real numbers") from None
     fits = len(array.shape) == len(shape) and all(
-        wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+        expectation in (None, size) for size, expectation in zip(array.shape, shape, strict=True)
     )
     if not fits:
         wanted_shape = str(tuple("any" if s is None else s for s in shape)).replace("'", "")
-        what = "one number" if shape == () else f"shape {wanted_shape}"
-        raise ModelError(f"{owner}: {field} has shape {array.shape}, expected {what}")
+        expectation = "one number" if shape == () else f"shape {wanted_shape}"
+        raise ModelError(f"{owner}: {field} has shape {array.shape}, expected {expectation}")
     if not np.isfinite(array).all():
         at = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         place = f"[{', '.join(map(str, at))}]" if at else ""
@@ -198,12 +198,12 @@ def direction(owner: str, field: str, value: ArrayLike) -> Array:
 
 def unit_quaternion(owner: str, value: ArrayLike) -> Array:
     """Return `value` scaled to length 1 [-], shape (4,); raise a ModelError if it is zero or not finite."""
-    given = numbers(owner, "quaternion", value, (4,))
-    if not given.any():
+    values = numbers(owner, "quaternion", value, (4,))
+    if not values.any():
         raise ModelError(f"{owner}: quaternion is zero; (1, 0, 0, 0) is the identity")
-    if abs(math.hypot(*given) - 1.0) <= 4e-16:
-        return given  # unit up to rounding: unchanged, so that the function is idempotent
-    unit = given / np.abs(given).max()
+    if abs(math.hypot(*values) - 1.0) <= 4e-16:
+        return values  # unit up to rounding: unchanged, so that the function is idempotent
+    unit = values / np.abs(values).max()
     unit /= math.hypot(*unit)
     unit.flags.writeable = False
     return unit

@@ -61,10 +61,10 @@ class ConvexHull:
 
     def __post_init__(self, points: ArrayLike | HasPoints, hull: bool) -> None:
         cloud: Any = points
-        given = numbers("ConvexHull", "points", getattr(cloud, "points", cloud), (None, 3))
+        cloud_points = numbers("ConvexHull", "points", getattr(cloud, "points", cloud), (None, 3))
         # 1. Centre and scale: Qhull's tolerances and the sums below assume coordinates of order 1.
-        middle, width = _extent(given)
-        scaled = (given - middle) / width
+        middle, width = _extent(cloud_points)
+        scaled = (cloud_points - middle) / width
         _refuse_flat(scaled)
         # 2. Hull, volume and moments.
         corners, triangles = _hull(scaled)
@@ -74,13 +74,13 @@ class ConvexHull:
             _refuse_dents(scaled, np.asarray(surface), scaled[corners], triangles, volume, float(width))
         with np.errstate(over="ignore", under="ignore"):
             values = {
-                "given": given,
-                "vertices": given[corners],
+                "given": cloud_points,
+                "vertices": cloud_points[corners],
                 "triangles": triangles,
                 "volume": float(volume * width**3),
                 "centroid": middle + width * centroid,
                 "inertia": from_second_moments(second) * width**3 * width**2,
-                "reach": float(np.linalg.norm(given[corners], axis=1).max()),
+                "reach": float(np.linalg.norm(cloud_points[corners], axis=1).max()),
             }
         for name, value in values.items():
             if isinstance(value, np.ndarray):

@@ -68,21 +68,21 @@ class DeclaredInput:
 
 def declared_inputs(forces: "Forces", motions: "Motions") -> dict[str, DeclaredInput]:
     """Return the inputs of a world by name: those of forces in order, then those of motions."""
-    found: dict[str, DeclaredInput] = {}
+    inputs: dict[str, DeclaredInput] = {}
     for one in _declared(forces, motions):
-        if one.name in found:
+        if one.name in inputs:
             raise ModelError(
                 f"input {one.name!r}: a force and a kinematic body have the same name; rename one of them"
             )
-        found[one.name] = one
-    return found
+        inputs[one.name] = one
+    return inputs
 
 
 def _declared(forces: "Forces", motions: "Motions") -> Iterable[DeclaredInput]:
     for k, force in enumerate(forces.written):
-        if given := force.inputs:
-            unit = ", ".join(one.unit for one in given)
-            constants = [one.constant for one in given if one.constant is not None]
+        if inputs := force.inputs:
+            unit = ", ".join(one.unit for one in inputs)
+            constants = [one.constant for one in inputs if one.constant is not None]
             yield DeclaredInput(
                 force.name, unit, constants[0] if len(constants) == 1 else np.concatenate(constants), force=k
             )
@@ -96,12 +96,12 @@ def with_inputs(world: "World", values: Mapping[str, ArrayLike]) -> "World":
     """Return the world with these values of inputs, by name; other inputs are unchanged."""
     forces: dict[int, Array] = {}
     motions: dict[int, Array] = {}
-    for name, given in values.items():
+    for name, argument in values.items():
         declared = world.inputs.get(name)
         if declared is None:
             known = alternatives(name, world.inputs, most=LISTED) if world.inputs else "this world has none"
             raise UnknownNameError(f"unknown input {name!r}; {known}")
-        value = numbers(f"input {name!r}", "its value", given, declared.default.shape)
+        value = numbers(f"input {name!r}", "its value", argument, declared.default.shape)
         (forces if declared.force >= 0 else motions)[max(declared.force, declared.motion)] = value
     copied = changed(world)
     if forces:

@@ -34,7 +34,7 @@ def kind_and_places(
         return joint.name.lower(), places
     if isinstance(joint, str) or not hasattr(joint, "kind"):
         return joint, places  # type: ignore[return-value]  # `joint_row` raises the error for other objects
-    if any(given is not None for given in places.values()):
+    if any(argument is not None for argument in places.values()):
         raise ModelError(f"{owner}: {type(joint).__name__} determines its {', '.join(places)} itself")
     if getattr(joint, "length", None) is not None:
         raise ModelError(f"{owner}: a distance joint of a world keeps its length at the start, or has limits")

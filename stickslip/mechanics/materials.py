@@ -90,9 +90,9 @@ def tables(materials: dict[str, NewtonImpact], pairs: dict[tuple[str, str], dict
     law[..., -1] = np.minimum.outer(coefficients[:, -1], coefficients[:, -1])
     each = np.arange(len(names))
     law[each, each] = coefficients  # exact: the square of a root may be rounded
-    for (first, second), given in pairs.items():
+    for (first, second), values_of_pair in pairs.items():
         i, j = names.index(first), names.index(second)
-        for key, value in given.items():
+        for key, value in values_of_pair.items():
             law[[i, j], [j, i], COEFFICIENTS.index(key)] = value
     law.flags.writeable = False
     return Materials(names, law)

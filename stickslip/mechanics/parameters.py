@@ -104,21 +104,23 @@ class Parameters:
 
     def with_(self, **changes: ArrayLike) -> "Parameters":
         """Return a copy with some parameters changed; each must be finite and have its shape."""
-        taken: dict[str, Any] = {}
-        for name, given in changes.items():
+        arrays: dict[str, Any] = {}
+        for name, argument in changes.items():
             if name not in self.names():
                 raise ModelError(f"unknown parameter {name!r}; {alternatives(name, self.names())}")
             shape = getattr(self, name).shape
             try:
-                value = np.array(given, float)
+                value = np.array(argument, float)
             except (TypeError, ValueError):
-                raise ModelError(f"parameter {name} is {given!r}; expected numbers, shape {shape}") from None
+                raise ModelError(
+                    f"parameter {name} is {argument!r}; expected numbers, shape {shape}"
+                ) from None
             if value.size != np.prod(shape, dtype=int):
                 raise ModelError(f"parameter {name} has shape {value.shape}, expected {shape}")
             if not np.isfinite(value).all():
                 raise ModelError(f"parameter {name} is not finite: {value}")
-            taken[name] = value.reshape(shape)
-        return replace(self, **taken)
+            arrays[name] = value.reshape(shape)
+        return replace(self, **arrays)
 
     def applied(self, world: World) -> World:
         """Return `world` with these parameters; raise a ModelError for invalid ones (mass <= 0, mu < 0,
@@ -139,9 +141,9 @@ class Parameters:
     def _check(self, world: World) -> None:
         base, dynamic = Parameters.of(world), world.kind == BodyKind.DYNAMIC
         for name in self.names():
-            given, expected = getattr(self, name).shape, getattr(base, name).shape
-            if given != expected:
-                raise ModelError(f"parameter {name} has shape {given}; this world has {expected}")
+            dimensions, expected = getattr(self, name).shape, getattr(base, name).shape
+            if dimensions != expected:
+                raise ModelError(f"parameter {name} has shape {dimensions}; this world has {expected}")
         for k in np.flatnonzero(dynamic).tolist():
             if not self.mass[k] > 0.0:
                 raise ModelError(f"body {world.names[k]!r}: mass is {self.mass[k]} kg; it must be above 0")
@@ -229,17 +231,17 @@ def _constant(effort: Written, value: float) -> Written:
 
 
 def _resized(shape: Shape, size: Array) -> Shape:
-    given = size.tolist()
+    sizes = size.tolist()
     if np.array_equal(size, lengths(shape)):
         return shape
     if isinstance(shape, ConvexHull):
         return ConvexHull(shape.vertices * (size / lengths(shape)))
     if isinstance(shape, HeightField):
-        return HeightField(shape.heights, (given[0], given[1]))
+        return HeightField(shape.heights, (sizes[0], sizes[1]))
     if isinstance(shape, Cuboid | Ellipsoid):
-        return type(shape)((given[0], given[1], given[2]))
+        return type(shape)((sizes[0], sizes[1], sizes[2]))
     assert isinstance(shape, Sphere | Capsule | Cylinder)
-    return type(shape)(*given)
+    return type(shape)(*sizes)
 
 
 def _frozen(array: Array) -> Array:

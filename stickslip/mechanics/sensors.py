@@ -122,14 +122,14 @@ class Sensor(Sensing):
     """Function that returns the value, always of the same shape."""
 
     def bind(self, world: "World") -> BoundSensor:
-        given: Any = self.function
-        if not callable(given):
+        function: Any = self.function
+        if not callable(function):
             raise ModelError(
-                f"sensor {self.name!r}: {given!r} is not a function of (world, state) or of a reading"
+                f"sensor {self.name!r}: {function!r} is not a function of (world, state) or of a reading"
             )
-        if _takes_one(given):
-            return BoundSensor(self.name, given)
-        return BoundSensor(self.name, lambda reading: given(reading.world, reading.state))
+        if _takes_one(function):
+            return BoundSensor(self.name, function)
+        return BoundSensor(self.name, lambda reading: function(reading.world, reading.state))
 
 
 def _takes_one(function: Callable[..., Any]) -> bool:

@@ -102,8 +102,8 @@ class WrittenForce:
     @property
     def constant(self) -> Array | None:
         """Constant force and moment [N, N m], shape (6,); None if one is a function."""
-        given = [np.zeros(3) if one is None else one.constant for one in (self.force, self.moment)]
-        return None if any(one is None for one in given) else np.concatenate(given)  # type: ignore[arg-type]
+        parts = [np.zeros(3) if one is None else one.constant for one in (self.force, self.moment)]
+        return None if any(one is None for one in parts) else np.concatenate(parts)  # type: ignore[arg-type]
 
     @property
     def inputs(self) -> tuple[Written, ...]:

@@ -57,9 +57,9 @@ class BodyOutput(ByRows):
         if (to.nq, to.nv) not in ((7, 6), (14, 12)):
             raise ModelError(f"{to.owner}: {kind} connects one or two Newton-Euler bodies")
         if to.law.size not in sizes:
-            wanted = " or ".join(str(s) for s in sizes)
+            expectation = " or ".join(str(s) for s in sizes)
             raise ModelError(
-                f"{to.owner}: {kind} has {wanted} components, but its law {to.law} has {to.law.size}"
+                f"{to.owner}: {kind} has {expectation} components, but its law {to.law} has {to.law.size}"
             )
         self.to, self.m, self.single = to, to.law.size, to.nq == 7
         askew = np.tile([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], to.nq // 7)

@@ -104,8 +104,8 @@ class _Written(Pushing):
                 (COORDINATE, given.dforce_dq, reach.nq), (VELOCITY, given.dforce_dv, reach.nv),
             )
         )  # fmt: skip
-        found = (self.given, self.energy, self.dq, self.dv)
-        self.quantities = tuple(self._whole(one) for one in found if one is not None)
+        quantities = (self.given, self.energy, self.dq, self.dv)
+        self.quantities = tuple(self._whole(one) for one in quantities if one is not None)
 
     def _named(self, t: float, q: Array, v: Array, z: Array) -> tuple[float, Array, Array, Array]:
         return t, self.reach.q(t, q), self.reach.rates(t, q, v), self.reach.z(z)
@@ -225,7 +225,7 @@ class Joined:
         return np.asarray(block_diag(*(one.mass(t, q[at.q], z[at.z]) for one, at in each)))
 
     def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        F = np.concatenate([one.force(t, *own) for one, _, own in self._each(q, v, z)])
+        F = np.concatenate([one.force(t, *arguments) for one, _, arguments in self._each(q, v, z)])
         for coupling in self.couplings:
             F += coupling.force(t, q, v, z)
         return F
@@ -240,8 +240,8 @@ class Joined:
         """Return `force_dq` or `force_dv` (name), shape (nv, nq) or (nv, nv); columns: those of each
         member."""
         J = np.zeros((v.size, q.size if name == "force_dq" else v.size))
-        for (one, at, own), place in zip(self._each(q, v, z), columns, strict=True):
-            block = getattr(one, name)(t, *own)
+        for (one, at, arguments), place in zip(self._each(q, v, z), columns, strict=True):
+            block = getattr(one, name)(t, *arguments)
             if block is not None:
                 J[np.ix_(at.v, place)] = block
         for coupling in self.couplings:
@@ -259,14 +259,14 @@ class Joined:
 
     def potential(self, t: float, q: Array, z: Array) -> float:
         each = zip(self.members, self._places, strict=True)
-        own = sum(one.potential(t, q[at.q], z[at.z]) for one, at in each)
-        return own + sum(coupling.potential(t, q, z) for coupling in self.couplings)
+        total = sum(one.potential(t, q[at.q], z[at.z]) for one, at in each)
+        return total + sum(coupling.potential(t, q, z) for coupling in self.couplings)
 
     @property
     def potential_known(self) -> bool:
         """Whether the potential covers all members and all couplings."""
-        own = all(one.potential_known for one in self.members)
-        return own and all(one.potential_known for one in self.couplings)
+        is_known = all(one.potential_known for one in self.members)
+        return is_known and all(one.potential_known for one in self.couplings)
 
     def normalized(self, q: Array) -> Array:
         each = zip(self.members, self._places, strict=True)
@@ -286,7 +286,7 @@ class Joined:
         """Return the largest relative difference between Jacobians and central differences [-]; raise a
         ModelError where a Jacobian is wrong."""
         at_q, at_v, z = np.asarray(q, float), np.asarray(v, float), self.start.z
-        own = max(one.check_jacobians(t, a, b) for one, _, (a, b, _) in self._each(at_q, at_v, z))
+        error = max(one.check_jacobians(t, a, b) for one, _, (a, b, _) in self._each(at_q, at_v, z))
         for slope, which in ((self.force_dq, COORDINATE), (self.force_dv, VELOCITY)):
             J = slope(t, at_q, at_v, z)
             other = derivatives.differences(self.force, which, at_v.size)(t, at_q, at_v, z)
@@ -297,15 +297,15 @@ class Joined:
                     f"system {self.name!r}: at t = {t:.9g} s, the derivative of the forces by"
                     f" {MOTION[which]} differs by {worst:.3g} from finite differences"
                 )
-            own = max(own, worst)
-        return own
+            error = max(error, worst)
+        return error
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        return np.concatenate([one.update(t, *own) for one, _, own in self._each(q, v, z)])
+        return np.concatenate([one.update(t, *arguments) for one, _, arguments in self._each(q, v, z)])
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        for one, _, own in self._each(q, v, z):
-            one.explain(t, *own)
+        for one, _, arguments in self._each(q, v, z):
+            one.explain(t, *arguments)
         for quantity_ in self.quantities:
             value = quantity_(t, q, v, z)
             if not np.isfinite(value).all():
@@ -324,14 +324,14 @@ def joined(
     reached = [Reach(one.owner, one.systems, known, ports).names for one in couplings]
     ties = [tuple(number[name] for name in names) for names in reached]
     groups = tied([*((i,) for i in range(len(systems))), *ties])
-    found: list[Dynamics] = []
+    dynamics: list[Dynamics] = []
     for group in groups:
         coupled = [k - len(systems) for k in group if k >= len(systems)]
         group_systems = [systems[k] for k in group if k < len(systems)]
-        found.append(
+        dynamics.append(
             Joined(group_systems, [couplings[k] for k in coupled], ports) if coupled else group_systems[0]
         )
-    return tuple(found)
+    return tuple(dynamics)
 
 
 def tied(ties: Sequence[Sequence[int]]) -> list[list[int]]:

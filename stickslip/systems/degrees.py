@@ -70,7 +70,7 @@ def relative_degree(
     n, m = model.A.shape[0], model.D.shape[0]
     markov = _markov(model)
     diagonals = np.array([np.diag(parameter) for parameter in markov]) != 0.0
-    rows = tuple(int(np.argmax(own)) if own.any() else None for own in diagonals.T)
+    rows = tuple(int(np.argmax(row)) if row.any() else None for row in diagonals.T)
     degree = next((k for k, parameter in enumerate(markov) if parameter.any()), None)
     if degree is None:
         reason = f"none up to {n}: D, CB, ..., CA^{n - 1}B are zero; lam does not act on y at this state"

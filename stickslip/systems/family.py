@@ -45,15 +45,15 @@ class Family:
         """Return the system at these numbers; numbers that are not given have the values of the family."""
         if all(np.array_equal(value, self.numbers[name].ravel()) for name, value in numbers.items()):
             return self.system
-        given = {
-            name: np.asarray(numbers[name], float).reshape(own.shape) if name in numbers else own
-            for name, own in self.numbers.items()
+        arguments = {
+            name: np.asarray(numbers[name], float).reshape(default.shape) if name in numbers else default
+            for name, default in self.numbers.items()
         }
-        return self._checked(self._make(given))
+        return self._checked(self._make(arguments))
 
     def _make(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
-        given = {name: value if value.ndim else float(value) for name, value in numbers.items()}
-        system = self.make(**given)
+        arguments = {name: value if value.ndim else float(value) for name, value in numbers.items()}
+        system = self.make(**arguments)
         if not isinstance(system, NonsmoothSystem):
             raise ModelError(f"make returns {type(system).__name__}; it must return a NonsmoothSystem")
         return system
@@ -66,8 +66,8 @@ class Family:
         return system
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value.tolist()}" for name, value in self.numbers.items())
-        return f"Family({getattr(self.make, '__name__', 'make')}, {given})"
+        arguments = ", ".join(f"{name}={value.tolist()}" for name, value in self.numbers.items())
+        return f"Family({getattr(self.make, '__name__', 'make')}, {arguments})"
 
 
 def _layout(system: NonsmoothSystem) -> list[tuple[object, ...]]:

@@ -108,8 +108,8 @@ class FirstOrder(Written):
     def quantities(self) -> tuple[Quantity, ...]:
         """All given quantities, and the Jacobians in use."""
         parts = () if self.inputs is None else self.inputs.quantities
-        found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.dinput_dxdot, self.z_update)
-        return tuple(q for q in found if q is not None)
+        candidates = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.dinput_dxdot, self.z_update)
+        return tuple(q for q in candidates if q is not None)
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:

@@ -111,12 +111,12 @@ class BoundGuard:
         allowed = ("t", "x", "z") if first_order else MOTION
         function = needed(quantity(owner, "its function", guard.function, (1,), arguments, allowed))
         jumps = {}
-        for name, given in guard.jump.items():
+        for name, argument in guard.jump.items():
             key = "q" if first_order and name == "x" else name
             if name not in allowed[1:]:
                 raise ModelError(f"{owner}: jump of {name!r}; {alternatives(name, allowed[1:])}")
             of = f"the jump of {name}"
-            jumps[key] = needed(quantity(owner, of, given, (sizes[key],), arguments, allowed))
+            jumps[key] = needed(quantity(owner, of, argument, (sizes[key],), arguments, allowed))
         bound = cls(guard.name, guard.direction, numbers, function, jumps, *places)
         bound.value(0.0, *start)
         return bound
@@ -124,16 +124,16 @@ class BoundGuard:
     def value(self, t: float, q: Array, v: Array, z: Array) -> float:
         """Return the value of the function at the flat state [any]; raise a ModelError if it is not
         finite."""
-        found = float(self.function(t, *self._own(q, v, z))[0])
-        if not math.isfinite(found):
-            raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, its function is {found}")
-        return found
+        result = float(self.function(t, *self._own(q, v, z))[0])
+        if not math.isfinite(result):
+            raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, its function is {result}")
+        return result
 
     def jumped(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array, Array]:
         """Return the flat state after the jump; other systems are unchanged."""
-        own, after = self._own(q, v, z), {"q": np.array(q), "v": np.array(v), "z": np.array(z)}
+        state, after = self._own(q, v, z), {"q": np.array(q), "v": np.array(v), "z": np.array(z)}
         for name, one in self.jump.items():
-            value = one(t, *own)
+            value = one(t, *state)
             if not np.isfinite(value).all():
                 raise ModelError(f"guard {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
             after[name][getattr(self, name)] = value

@@ -55,13 +55,13 @@ class Lagrangian(Written):
         self.inputs = inputs(owner, T, u, n, (q, v, self.start.z), MOTION)
         self.input = None if self.inputs is None else self.inputs.product
         self.jacobians = {}
-        for key, of, given in (
+        for key, of, argument in (
             ("N", self.N, (dN_dq, dN_dv)),
             ("F_int", self.F_int, (dF_int_dq, dF_int_dv)),
         ):
-            if of is None and any(g is not None for g in given):
+            if of is None and any(g is not None for g in argument):
                 raise ModelError(f"{owner}: a Jacobian of {key} is given without {key}")
-            for which, derivative in enumerate(given, 1):
+            for which, derivative in enumerate(argument, 1):
                 label = f"d{key}_d{MOTION[which]}"
                 jacobian = derivatives.jacobian(owner, label, derivative, of, which, n, MOTION)
                 if jacobian is not None:
@@ -125,8 +125,8 @@ class Lagrangian(Written):
     def quantities(self) -> tuple[Quantity, ...]:
         """All given quantities, and the Jacobians in use."""
         parts = () if self.inputs is None else self.inputs.quantities
-        found = (self.M, self.N, self.F_int, self.F_ext, *parts, self.potential_energy, self.z_update)
-        return (*(q for q in found if q is not None), *self.jacobians.values())
+        candidates = (self.M, self.N, self.F_int, self.F_ext, *parts, self.potential_energy, self.z_update)
+        return (*(q for q in candidates if q is not None), *self.jacobians.values())
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:

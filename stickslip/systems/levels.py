@@ -69,12 +69,12 @@ def index_sets(
             y[0][one.components], y[1][one.components] = _flow(one, at, multipliers, rates)
             closed[one.blocks] = False
             continue
-        found = _mechanical(one, at, multipliers, rates, accelerations)
-        for level, values in zip(y, found, strict=True):
+        derivatives = _mechanical(one, at, multipliers, rates, accelerations)
+        for level, values in zip(y, derivatives, strict=True):
             level[one.components] = values
         normal = one.blocks.start + np.flatnonzero(one.law.unilateral)
-        closed[normal] = found[0][one.law.normals] <= gap_tolerance
-        still[normal] = np.abs(found[1][one.law.normals]) <= velocity_tolerance
+        closed[normal] = derivatives[0][one.law.normals] <= gap_tolerance
+        still[normal] = np.abs(derivatives[1][one.law.normals]) <= velocity_tolerance
     return IndexSets((y[0], y[1], y[2]), np.ones(system.blocks, bool), closed, closed & still)
 
 
@@ -82,11 +82,11 @@ def _motion(system: NonsmoothSystem, at: State, lam: Array) -> tuple[Array, Arra
     """Return q̇ and v̇ for these multipliers [any], shapes (nq,) and (nv,)."""
     push_q, push_v = np.zeros(at.q.size), np.zeros(at.v.size)
     for one in system.interactions:
-        own, z = lam[one.components], at.z[one.z]
+        multipliers, z = lam[one.components], at.z[one.z]
         if isinstance(system.systems[one.systems[0]], FirstOrderDynamics):
-            push_q[one.q] += one.flow.g(at.t, at.q[one.q], own, z)
+            push_q[one.q] += one.flow.g(at.t, at.q[one.q], multipliers, z)
         else:
-            push_v[one.v] += one.mechanical.forces(at.t, at.q[one.q], own, z)
+            push_v[one.v] += one.mechanical.forces(at.t, at.q[one.q], multipliers, z)
     rates, accelerations = np.empty(at.q.size), np.empty(at.v.size)
     for flow, p in system.flows:
         x, z = at.q[p.q], at.z[p.z]
@@ -105,25 +105,25 @@ def _motion(system: NonsmoothSystem, at: State, lam: Array) -> tuple[Array, Arra
 
 def _flow(one: Bound, at: State, lam: Array, rates: Array) -> tuple[Array, Array]:
     """Return y and ẏ of a first-order interaction at constant multipliers [any], shape (m,) each."""
-    x, z, own = at.q[one.q], at.z[one.z], lam[one.components]
+    x, z, multipliers = at.q[one.q], at.z[one.z], lam[one.components]
     dt = STEP * max(1.0, abs(at.t)) * 1e-2
-    drift = (one.flow.h(at.t + dt, x, own, z) - one.flow.h(at.t - dt, x, own, z)) / (2.0 * dt)
-    return one.flow.h(at.t, x, own, z), one.flow.C(at.t, x, own, z) @ rates[one.q] + drift
+    drift = (one.flow.h(at.t + dt, x, multipliers, z) - one.flow.h(at.t - dt, x, multipliers, z)) / (2.0 * dt)
+    return one.flow.h(at.t, x, multipliers, z), one.flow.C(at.t, x, multipliers, z) @ rates[one.q] + drift
 
 
 def _mechanical(
     one: Bound, at: State, lam: Array, rates: Array, accelerations: Array
 ) -> tuple[Array, Array, Array]:
     """Return y, ẏ and ÿ of a mechanical interaction at constant multipliers [any], shape (m,) each."""
-    v, z, own, output = at.v[one.v], at.z[one.z], lam[one.components], one.mechanical
+    v, z, multipliers, output = at.v[one.v], at.z[one.z], lam[one.components], one.mechanical
 
     def rate(s: float) -> Array:
         """Return ẏ at time t + s and the coordinates there, for the velocities at t."""
         t, q = at.t + s, at.q[one.q] + s * rates[one.q]
-        u, drift = output.rows(t, q, own, z) @ v, output.drift(t, q, own, z)
+        u, drift = output.rows(t, q, multipliers, z) @ v, output.drift(t, q, multipliers, z)
         return u if drift is None else u + drift
 
     s = STEP / max(1.0, float(np.abs(v).max(initial=0.0)))
     bend = (8.0 * (rate(s) - rate(-s)) - (rate(2.0 * s) - rate(-2.0 * s))) / (12.0 * s)
-    rows = output.rows(at.t, at.q[one.q], own, z)
-    return output.y(at.t, at.q[one.q], own, z), rate(0.0), rows @ accelerations[one.v] + bend
+    rows = output.rows(at.t, at.q[one.q], multipliers, z)
+    return output.y(at.t, at.q[one.q], multipliers, z), rate(0.0), rows @ accelerations[one.v] + bend

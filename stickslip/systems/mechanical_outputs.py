@@ -103,16 +103,16 @@ class Holonomic(ByRows):
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        found = (self.given, self._dy_dq, self._dy_dt, self._dy_dlam)
-        return tuple(q for q in found if q is not None)
+        candidates = (self.given, self._dy_dq, self._dy_dt, self._dy_dlam)
+        return tuple(q for q in candidates if q is not None)
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
-        found = ((self._dy_dq, COORDINATE), (self._dy_dt, TIME), (self._dy_dlam, MULTIPLIER))
+        jacobians = ((self._dy_dq, COORDINATE), (self._dy_dt, TIME), (self._dy_dlam, MULTIPLIER))
         rows = self.normals if self.gaps_only else None
         return max(
             (
                 derivatives.check(J, self.given, which, t, q, lam, z, rows)
-                for J, which in found
+                for J, which in jacobians
                 if J is not None
             ),
             default=0.0,
@@ -159,12 +159,12 @@ class Linear(ByRows):
         m = to.law.size
         shapes = {"C": (C, (m, to.nq)), "e": (e, (m,)), "D": (D, (m, m)), "F": (F, (m, to.nz))}
         given_quantities: dict[str, Quantity] = {}
-        for name, (given, shape) in shapes.items():
-            if callable(given):
+        for name, (argument, shape) in shapes.items():
+            if callable(argument):
                 raise ModelError(
                     f"{to.owner}: {name} is a function; a linear relation takes constants (see Scleronomous)"
                 )
-            one = quantity(to.owner, name, given, shape, OUTPUT)
+            one = quantity(to.owner, name, argument, shape, OUTPUT)
             if one is not None:
                 given_quantities[name] = one
         if "C" not in given_quantities:

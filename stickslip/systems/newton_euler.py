@@ -81,14 +81,14 @@ class NewtonEuler(Written):
         self.z_update = quantity(owner, "z_update", z_update, self.start.z.shape, MOTION)
         self.potential_energy = quantity(owner, "potential", potential, (), MOTION, ("t", "q", "z"))
         self.jacobians = {}
-        for key, of, which, given in (
+        for key, of, which, argument in (
             ("force", self.force_given, COORDINATE, dforce_dq),
             ("force", self.force_given, VELOCITY, dforce_dv),
             ("moment", self.moment_given, COORDINATE, dmoment_dq),
             ("moment", self.moment_given, VELOCITY, dmoment_dv),
         ):
             size, label = 8 - which, f"d{key}_d{MOTION[which]}"
-            jacobian = derivatives.jacobian(owner, label, given, of, which, size, MOTION)
+            jacobian = derivatives.jacobian(owner, label, argument, of, which, size, MOTION)
             if jacobian is not None:
                 self.jacobians[key, which] = jacobian
         self.explain(0.0, self.start.q, self.start.v, self.start.z)
@@ -198,8 +198,8 @@ class NewtonEuler(Written):
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """All given quantities, and the Jacobians in use."""
-        found = (self.force_given, self.moment_given, self.potential_energy, self.z_update)
-        return (*(q for q in found if q is not None), *self.jacobians.values())
+        candidates = (self.force_given, self.moment_given, self.potential_energy, self.z_update)
+        return (*(q for q in candidates if q is not None), *self.jacobians.values())
 
     @property
     def uncompiled(self) -> tuple[Quantity | None, ...]:
@@ -214,8 +214,8 @@ class NewtonEuler(Written):
     def _matrix(self, name: str, given: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
         if callable(given):
             raise ModelError(f"{self.owner}: {name} is a function; use force and moment instead")
-        found = quantity(self.owner, name, given, shape, MOTION)
-        return None if found is None else found.constant
+        entry = quantity(self.owner, name, given, shape, MOTION)
+        return None if entry is None else entry.constant
 
 
 def _added(total: Array | None, columns: int, rows: slice, where: slice, part: Array) -> Array:

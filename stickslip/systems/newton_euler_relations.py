@@ -170,11 +170,13 @@ class AbovePlane(Geometry):
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
             raise ModelError(f"{to.owner}: contact with a fixed plane takes one body")
-        place, given = vector(to.owner, "center", center, 3), vector(to.owner, "normal", normal, 3)
-        size = float(np.linalg.norm(given))
+        place, direction = vector(to.owner, "center", center, 3), vector(to.owner, "normal", normal, 3)
+        size = float(np.linalg.norm(direction))
         if not size > 0.0:
             raise ModelError(f"{to.owner}: normal is zero")
-        self.numbers = np.concatenate([place, [radius], given / size, vector(to.owner, "offset", offset, 1)])
+        self.numbers = np.concatenate(
+            [place, [radius], direction / size, vector(to.owner, "offset", offset, 1)]
+        )
         """Arguments of `kernels.touch_plane` [m, -], shape (8,)."""
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:

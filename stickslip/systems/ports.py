@@ -85,8 +85,8 @@ class Reach:
     def __init__(
         self, owner: str, names: Sequence[str], known: Mapping[str, Member], ports: Mapping[str, Port]
     ):
-        own = [(name,) if name in known else _port(owner, name, known, ports).systems for name in names]
-        self.names = tuple(dict.fromkeys(name for one in own for name in one))
+        systems = [(name,) if name in known else _port(owner, name, known, ports).systems for name in names]
+        self.names = tuple(dict.fromkeys(name for one in systems for name in one))
         """Names of all systems involved."""
         self.systems = tuple(dict.fromkeys(known[name].system for name in self.names))
         """Indices of the containing systems."""
@@ -99,7 +99,7 @@ class Reach:
         """Numbers of coordinates, velocities and discrete parameters of the containing systems."""
         self.parts = tuple(
             self._part(ports.get(name) if name not in known else None, [known[x] for x in one], starts)
-            for name, one in zip(names, own, strict=True)
+            for name, one in zip(names, systems, strict=True)
         )
         self.nq, self.nv = (int(sum(part.sizes[k] for part in self.parts)) for k in (0, 1))
         self.nz = sum(part.z.size for part in self.parts)

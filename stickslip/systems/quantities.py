@@ -125,11 +125,11 @@ def quantity(
     if given is None:
         return None
     if callable(given):
-        wanted = _wanted(owner, name, given, arguments, arguments if allowed is None else allowed)
-        first, second, third = (a in wanted for a in arguments[1:])
+        names = _wanted(owner, name, given, arguments, arguments if allowed is None else allowed)
+        first, second, third = (a in names for a in arguments[1:])
         return Quantity(
-            owner, name, shape, _uniform(_plain(given), wanted, arguments), compiled=_compiled(given),
-            wanted=wanted, guarded=(first, second, third),
+            owner, name, shape, _uniform(_plain(given), names, arguments), compiled=_compiled(given),
+            wanted=names, guarded=(first, second, third),
         )  # fmt: skip
     try:
         value = floats(name, given)
@@ -185,14 +185,14 @@ def _wanted(
             f"{owner}: the signature of {name} cannot be inspected; wrap it in a lambda with named arguments"
         ) from None
     open_ = [p for p in parameters if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD]
-    wanted = tuple(p.name for p in open_)
-    order = tuple(a for a in arguments if a in wanted and a in allowed)
-    if wanted != order or any(p.kind is p.KEYWORD_ONLY for p in open_):
+    names = tuple(p.name for p in open_)
+    order = tuple(a for a in arguments if a in names and a in allowed)
+    if names != order or any(p.kind is p.KEYWORD_ONLY for p in open_):
         raise ModelError(
             f"{owner}: {name} takes ({', '.join(str(p) for p in open_)});"
             f" it may take ({', '.join(allowed)}), in that order and by position"
         )
-    return wanted
+    return names
 
 
 def _compiled(given: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -100,13 +100,13 @@ class NonsmoothSystem:
         """Second-order systems, each with the positions of its variables."""
         self.flows = tuple((s, p) for s, p in placed if isinstance(s, FirstOrderDynamics))
         """First-order systems, each with the positions of its variables."""
-        given = _tuple("interactions", interactions)
-        for interaction in given:
+        items = _tuple("interactions", interactions)
+        for interaction in items:
             if not isinstance(interaction, Interaction):
                 raise ModelError(f"{described(interaction)} is not an Interaction")
-        _unique("interaction", [i.name for i in given])
+        _unique("interaction", [i.name for i in items])
         bound: list[Bound] = []
-        for interaction in given:
+        for interaction in items:
             bound.append(self._bound(interaction, bound))
         self._tie(bound)
         self.guards = tuple(self._guarded(guard) for guard in checked_guards(guards))
