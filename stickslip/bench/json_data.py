@@ -41,8 +41,8 @@ class Stored:
     @classmethod
     def from_json(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Self:
         """Make an object from JSON data, the inverse of `as_json`; `fail` refuses invalid data."""
-        made: Self = checked(cls, data, place, fail)
-        return made
+        record: Self = checked(cls, data, place, fail)
+        return record
 
 
 def written(value: Any) -> str:
@@ -120,8 +120,8 @@ def _simple(kind: type, data: Any, place: str, fail: Fail) -> Any:
             fail(place, "a number", shown(str(data)[:200]))
     short = len(data) <= LONGEST if isinstance(data, str) else number is False or abs(data) <= LARGEST
     if not isinstance(data, kind) or (kind is int and not number) or not short:
-        wanted = "a number" if kind is float else f"a value of type {kind.__name__}"
-        fail(place, wanted, shown(str(data)[:200]))
+        expectation = "a number" if kind is float else f"a value of type {kind.__name__}"
+        fail(place, expectation, shown(str(data)[:200]))
     return data
 
 
@@ -133,13 +133,13 @@ def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
     for name in _as(dict, data, place, fail):
         if name not in specs:
             fail(place, "one of " + ", ".join(specs), shown(name))
-    made = {}
+    values = {}
     for name, spec in specs.items():
         if name in data:
-            made[name] = checked(spec.type, data[name], f"{place}, {name}".removeprefix(", "), fail)
+            values[name] = checked(spec.type, data[name], f"{place}, {name}".removeprefix(", "), fail)
         elif spec.default is MISSING and spec.default_factory is MISSING:
             fail(f"{place}, {name}".removeprefix(", "), "a value", "nothing")
-    return kind(**made)
+    return kind(**values)
 
 
 def _is_pairs(kind: Any) -> bool:

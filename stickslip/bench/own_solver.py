@@ -64,16 +64,16 @@ class OwnSolver:
 
         def method(seen: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
             begun = time.perf_counter()
-            given = self._called(seen, how | {"guess": start})
+            answer = self._called(seen, how | {"guess": start})
             seconds = time.perf_counter() - begun
-            status = Status.STALLED if given.status != Status.SOLVED.name else Status.SOLVED
-            reason = given.reason or "the judge does not accept it"
+            status = Status.STALLED if answer.status != Status.SOLVED.name else Status.SOLVED
+            reason = answer.reason or "the judge does not accept it"
             attempt = Attempt(
-                given.r, status, given.iterations, seconds, 0.0, history=given.history, reason=reason
+                answer.r, status, answer.iterations, seconds, 0.0, history=answer.history, reason=reason
             )
-            if given.v is None and isinstance(seen, GlobalProblem):
-                return attempt, reduce_to_contacts(seen).recover(given.r)
-            return attempt, Answer(given.r, given.v, given.lam)
+            if answer.v is None and isinstance(seen, GlobalProblem):
+                return attempt, reduce_to_contacts(seen).recover(answer.r)
+            return attempt, Answer(answer.r, answer.v, answer.lam)
 
         return certified_as_given(self.label, method, problem, guess, self.tolerance)
 
@@ -82,8 +82,8 @@ class OwnSolver:
         name = self.contestant.name
         try:
             solver = make(self.contestant, self.tolerance)
-            given = {key: one for key, one in how.items() if one is not None and takes(solver.solve, key)}
-            answer = answer_of(solver.solve(problem, **given))
+            options = {key: one for key, one in how.items() if one is not None and takes(solver.solve, key)}
+            answer = answer_of(solver.solve(problem, **options))
         except NotImplementedError as error:
             refusal = str(error) or type(problem).__name__
             raise OwnSolverError(f"{name} does not take this problem: {refusal}") from error

@@ -195,8 +195,8 @@ def combine(
                 both = f"different records in {where} and in {name}"
                 raise Mixed(f"{which} was run twice, with {both}; keep one of them")
             if run.environment is not None:
-                found = environment_differences(first.environment, run.environment)
-                refuse_mixture(found, (names[0], f"{run.solver} in {name}"), allow)
+                mismatches = environment_differences(first.environment, run.environment)
+                refuse_mixture(mismatches, (names[0], f"{run.solver} in {name}"), allow)
     _one_source(runs.values(), allow)
     tolerances = {tolerance for table in results for tolerance in table.conditions.tolerances}
     return Results(
@@ -215,26 +215,26 @@ def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str])
         cell = run.problem, run.solver, run.tolerance
         for first in (sources.setdefault(run.solver, (name, run.source)), cells.get(cell)):
             if first is not None and first[1] != run.source:
-                found = [("versions", f"{run.solver} as {first[1]}", f"{run.solver} as {run.source}")]
-                refuse_mixture(found, (first[0], name), () if cell in cells else allow)
+                mismatches = [("versions", f"{run.solver} as {first[1]}", f"{run.solver} as {run.source}")]
+                refuse_mixture(mismatches, (first[0], name), () if cell in cells else allow)
         cells[cell] = name, run.source
 
 
 def _problems(results: Sequence[Results], report: Callable[[str], None]) -> tuple[Entry, ...]:
     """The problems of all tables, each once and with a unique name."""
-    found: dict[str, Entry] = {}
-    taken: set[str] = set()
+    entries: dict[str, Entry] = {}
+    names: set[str] = set()
     for entry in (entry for table in results for entry in table.problems):
-        known = found.get(entry.hash)
+        known = entries.get(entry.hash)
         if known is None:
-            name = entry.name if entry.name not in taken else f"{entry.name} [{entry.hash[:12]}]"
+            name = entry.name if entry.name not in names else f"{entry.name} [{entry.hash[:12]}]"
             if name != entry.name:
                 report(f"two problems are called {entry.name}; the second is now {name}")
-            found[entry.hash] = replace(entry, name=name)
-            taken.add(name)
+            entries[entry.hash] = replace(entry, name=name)
+            names.add(name)
         elif (entry.name, entry.family) != (known.name, known.family):
             report(
                 f"{known.name} of {known.family} is also called {entry.name} of {entry.family}; "
                 "the first names are kept"
             )
-    return tuple(found.values())
+    return tuple(entries.values())

@@ -151,8 +151,8 @@ class Clock:
 
 def stride(h: float | None, grid: ArrayLike | None, adaptive: Adaptive | None) -> Stride | None:
     """Return the definition of the step lengths from the arguments of a run; None without one."""
-    given = {"h": h, "grid": grid, "adaptive": adaptive}
-    names = [name for name, value in given.items() if value is not None]
+    arguments = {"h": h, "grid": grid, "adaptive": adaptive}
+    names = [name for name, value in arguments.items() if value is not None]
     if len(names) > 1:
         raise ModelError(f"{' and '.join(names)} are given; each of them defines the step lengths: give one")
     if adaptive is not None and not isinstance(adaptive, Adaptive):

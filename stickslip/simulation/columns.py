@@ -249,10 +249,10 @@ class Columns:
             cut = 10.0 * self.tolerance * whole.column("contact_scales")
             return contacts.states(*cut)
         elif name in ("raw_joint_r", "joint_offset", "joint_id"):
-            found = self.entries_of("joints", ("r", "id"))
-            return found[{"raw_joint_r": "r", "joint_offset": "offset", "joint_id": "id"}[name]]
-        what = "systems" if isinstance(self.model, Model) else "a world"
-        raise AttributeError(f"a run of {what} has no {name}")
+            entries = self.entries_of("joints", ("r", "id"))
+            return entries[{"raw_joint_r": "r", "joint_offset": "offset", "joint_id": "id"}[name]]
+        subject = "systems" if isinstance(self.model, Model) else "a world"
+        raise AttributeError(f"a run of {subject} has no {name}")
 
     def recorded(self, name: str) -> Array:
         """Return `r` or `choice` of systems as recorded; without a record that of the solver."""
@@ -270,10 +270,10 @@ class Columns:
                 f" such as run[:1000].{name}"
             )
         if self._far_apart(picked):
-            found = np.concatenate([self.store.column(name, k, k + 1) for k in picked])
+            column = np.concatenate([self.store.column(name, k, k + 1) for k in picked])
         else:
-            found = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
-        return locked(found)
+            column = self.store.column(name, picked[0], picked[-1] + 1)[:: picked.step]
+        return locked(column)
 
     def _far_apart(self, picked: range) -> bool:
         """Whether records of a large file are read one by one because they are not consecutive."""
@@ -307,9 +307,9 @@ class Columns:
     def _entries_of(self, offset: IntArray) -> BoolArray:
         """Whether an entry of a table of the complete run belongs to these records [-], shape (any,),
         bool."""
-        taken = np.zeros(len(offset) - 1, bool)
-        taken[self.records] = True
-        return np.repeat(taken, np.diff(offset))
+        mask = np.zeros(len(offset) - 1, bool)
+        mask[self.records] = True
+        return np.repeat(mask, np.diff(offset))
 
     def entries_of(self, table: str, names: Iterable[str]) -> dict[str, Any]:
         """Return columns of the entries of a table for these records, shape (any, ...) each, and `offset`:
@@ -330,10 +330,10 @@ class Columns:
             offset = offset - a
             if picked.step > 1:
                 counts = np.diff(offset)
-                taken = np.zeros(len(counts), bool)
-                taken[:: picked.step] = True
-                columns = {name: column[np.repeat(taken, counts)] for name, column in columns.items()}
-                offset = np.concatenate([[0], np.cumsum(counts[taken])])
+                mask = np.zeros(len(counts), bool)
+                mask[:: picked.step] = True
+                columns = {name: column[np.repeat(mask, counts)] for name, column in columns.items()}
+                offset = np.concatenate([[0], np.cumsum(counts[mask])])
         return {name: locked(one) for name, one in columns.items()} | {"offset": locked(offset)}
 
 

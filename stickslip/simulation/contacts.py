@@ -99,11 +99,11 @@ class WorldContacts:
     def of_records(self, which: slice) -> "WorldContacts":
         """Return the contacts of some records."""
         counts = np.diff(self.offset)
-        taken = np.zeros(len(counts), bool)
-        taken[which] = True
-        rows = np.repeat(taken, counts)
+        mask = np.zeros(len(counts), bool)
+        mask[which] = True
+        rows = np.repeat(mask, counts)
         columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
-        return WorldContacts(offset=np.concatenate([[0], np.cumsum(counts[taken])]), **columns)
+        return WorldContacts(offset=np.concatenate([[0], np.cumsum(counts[mask])]), **columns)
 
     @property
     def record(self) -> IntArray:

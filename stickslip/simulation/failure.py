@@ -58,7 +58,7 @@ def steps_to(
     """Return the steps from `state` to t [s], over h [s], divided at edges; steps that fail are replaced as
     `on_failure` says. run: calls functions that signals may interrupt; other arguments as in
     `in_its_place`."""
-    taken: tuple[Any, ...] = ()
+    parts: tuple[Any, ...] = ()
     edges = getattr(steps, "edges", None)
     ends = (t,) if edges is None else edges.cuts(state.t, t)
     for end in ends:
@@ -66,9 +66,9 @@ def steps_to(
         accepted = (step,)
         if not good(step):
             accepted = run(in_its_place, step, on_failure, good, steps, state, recall)
-        taken += accepted
+        parts += accepted
         state, recall = accepted[-1].state, partial(attrgetter("memory"), accepted[-1])
-    return taken
+    return parts
 
 
 def in_its_place(

@@ -380,8 +380,8 @@ class Live:
         """Make one step of the clock that ends at t. It is divided at edges, and replaced as `on_failure`
         says if it fails."""
         options = self._on_failure, self._good, interrupts.run
-        taken = steps_to(t, h, self._steps, self.state, self._recall, *options)
-        self._keep(taken, t, index, closes, interrupts)
+        steps = steps_to(t, h, self._steps, self.state, self._recall, *options)
+        self._keep(steps, t, index, closes, interrupts)
 
     def _pair(self, until: float, interrupts: Interrupts) -> None:
         """Make the next two adaptive steps, at most to `until` [s]."""
@@ -411,8 +411,8 @@ class Live:
             self._steps.check(step, end)
             # Steps that differ from those of the clock cannot be repeated from the previous record later.
             complete = self._watch is not None or len(steps) > 1 or index == OFF_CLOCK
-            kept = interrupts.run(self._steps.keep, step, self.state, end, index, closes and final, complete)
-            self._recorder.add(step, kept, step.memory, index, closes and final)
+            row = interrupts.run(self._steps.keep, step, self.state, end, index, closes and final, complete)
+            self._recorder.add(step, row, step.memory, index, closes and final)
             self._again, self._step = None, step
             self._worst = max(self._worst, step.natural_scaled)
             self.state, self._recall = end, partial(attrgetter("memory"), step)

@@ -67,15 +67,15 @@ def checked(memory: Memory, clock: Clock) -> None:
     """Raise ModelError for a memory without a valid entry of adaptive steps."""
     if clock.adaptive is None:
         return
-    found = memory.get(PACE)
-    if found is None or found.shape != (3,) or not clock.adaptive.h_min <= found[0] <= clock.adaptive.h_max:
+    pace = memory.get(PACE)
+    if pace is None or pace.shape != (3,) or not clock.adaptive.h_min <= pace[0] <= clock.adaptive.h_max:
         raise ModelError("the memory of the start does not come from adaptive steps")
 
 
 def read(memory: Memory) -> Pace | None:
     """Return the statistics of adaptive steps in a memory; None without any."""
-    found = memory.get(PACE)
-    return None if found is None else Pace(float(found[0]), int(found[1]), int(found[2]))
+    pace = memory.get(PACE)
+    return None if pace is None else Pace(float(pace[0]), int(pace[1]), int(pace[2]))
 
 
 class Steps(Protocol):

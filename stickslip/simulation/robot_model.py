@@ -54,8 +54,8 @@ class RobotModel(WorldModel):
         kind[prescribed] = int(BodyKind.KINEMATIC)
         shown = [k for k in range(m.ngeom) if m.geom_rgba[k, 3] > 0.0]
         records = [_shape(m, k) for k in shown]
-        kept = [(k, one) for k, one in zip(shown, records, strict=True) if one is not None]
-        geoms = [k for k, _ in kept]
+        pairs = [(k, one) for k, one in zip(shown, records, strict=True) if one is not None]
+        geoms = [k for k, _ in pairs]
         body = m.geom_bodyid[geoms].astype(np.int64)
         origin = -np.array(m.body_ipos)
         if robot.world is not None:  # bodies of a world are placed by the frames of their shapes
@@ -69,7 +69,7 @@ class RobotModel(WorldModel):
         none = np.zeros(0, np.int64)
         return cls(
             robot.names("body"), kind, np.where(moved, m.body_mass, 0.0), inertia, origin,
-            tuple(one for _, one in kept), body, np.array(m.geom_pos[geoms]) - m.body_ipos[body],
+            tuple(one for _, one in pairs), body, np.array(m.geom_pos[geoms]) - m.body_ipos[body],
             np.array(m.geom_quat[geoms]), np.array(m.opt.gravity), (), none, np.zeros((0, 2), np.int64),
             np.zeros((0, 2, 3)), np.zeros((0, 2, 3, 3)), np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)),
             robot, robot.names("joint"), m.jnt_type.astype(np.int64),
@@ -163,16 +163,16 @@ def coordinate_view(
     kind, of_q, of_v = model.coordinate(name)
     number, single = model.coordinates.index(name), of_q.stop - of_q.start == 1
     # Blocks of the limits and of the friction of this joint, by their names (`kernels/robots/rows.py`).
-    what, key = impulses.id % 4, impulses.id // 4
-    own = np.zeros(impulses.id.shape)
-    own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 0)] = -1.0
-    own[(what == LIMIT) & (key // 4 == number) & (key % 4 == 1)] = 1.0
-    friction = (what == DRY_FRICTION) & (key % 2 == 0) & (key // 2 >= of_v.start) & (key // 2 < of_v.stop)
-    own[friction] = 1.0
+    variety, key = impulses.id % 4, impulses.id // 4
+    sign = np.zeros(impulses.id.shape)
+    sign[(variety == LIMIT) & (key // 4 == number) & (key % 4 == 0)] = -1.0
+    sign[(variety == LIMIT) & (key // 4 == number) & (key % 4 == 1)] = 1.0
+    friction = (variety == DRY_FRICTION) & (key % 2 == 0) & (key // 2 >= of_v.start) & (key // 2 < of_v.stop)
+    sign[friction] = 1.0
     record = np.repeat(np.arange(len(h)), np.diff(impulses.offset))
     effort = np.zeros(len(h))
     if single:
-        np.add.at(effort, record, own * impulses.r)
+        np.add.at(effort, record, sign * impulses.r)
         effort /= np.where(h > 0.0, h, 1.0)
     pick = (lambda x, part: x[:, part.start]) if single else (lambda x, part: x[:, part])
     return CoordinateView(name, kind, pick(q, of_q), pick(v, of_v), effort)

@@ -336,9 +336,9 @@ def begun_robot(
         h = float(prepared.robot.model.opt.timestep) if h is None else h
         return begun_new(chosen, state, h, prepared)
     if not isinstance(start, Checkpoint) or not isinstance(start.model, RobotModel):
-        what = "of another kind of model" if isinstance(start, Checkpoint) else type(start).__name__
+        kind = "of another kind of model" if isinstance(start, Checkpoint) else type(start).__name__
         raise ModelError(
-            f"start is {what}; expected a checkpoint of a robot, such as trajectory.checkpoint(), or a State,"
+            f"start is {kind}; expected a checkpoint of a robot, such as trajectory.checkpoint(), or a State,"
             " such as robot.key('home')"
         )
     start.model.check_same(model)

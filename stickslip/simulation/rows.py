@@ -120,11 +120,11 @@ class Reduction:
             return rows
         # 2. Values of the last steps, as views if possible.
         which: Any = ends if len(ends) else slice(0, 0)
-        found = {name: column[which] for name, column in columns.items()}
+        parts_of_columns = {name: column[which] for name, column in columns.items()}
         # 3. Sums, largest values and any.
         carried, self._carried = self._carried, {}
-        kept = [name for name in columns if name == "solver_r" or rule(name) not in (LAST, TOTAL)]
-        for k, name in enumerate(kept, 1):
+        names = [name for name in columns if name == "solver_r" or rule(name) not in (LAST, TOTAL)]
+        for k, name in enumerate(names, 1):
             how, column = SUM if name == "solver_r" else rule(name), columns[name]
             if k % AT_ONCE == 0:
                 yield
@@ -143,9 +143,9 @@ class Reduction:
                 parts = np.where(self._values, column[lasts], parts)
             if len(parts) > len(ends):
                 self._carried[name] = parts[-1]
-            found[name] = parts[: len(ends)]
+            parts_of_columns[name] = parts[: len(ends)]
         tables = {name: Table(table.counts[which], table.columns) for name, table in rows.tables.items()}
-        return Rows(found, tables, [one for one in rows.lent if one[0] is not rows.columns])
+        return Rows(parts_of_columns, tables, [one for one in rows.lent if one[0] is not rows.columns])
 
 
 def _reduced(how: str, name: str, column: Any, starts: IntArray) -> Any:

@@ -32,8 +32,8 @@ def state_names(part: InteractionPart, span: Array, r: Array, u: Array) -> np.nd
                 mu = np.broadcast_to(
                     K.coefficient[K.group_offset[i] : K.group_offset[i + 1]], (len(r), len(groups))
                 )
-                found, _ = friction_states(r[:, rows], u[:, rows], groups, mu, cut_r, cut_u)
-                names[:, i] = found
+                states, _ = friction_states(r[:, rows], u[:, rows], groups, mu, cut_r, cut_u)
+                names[:, i] = states
             else:
                 names[:, i] = _bounded(part, i, span, r[:, rows.start], cut_r)
     return names

@@ -99,9 +99,9 @@ class _Growing:
                 np.concatenate(self._parts, out=self._whole[known : self.count])
             self._parts = []
         assert self._whole is not None
-        found = self._whole[: self.count]
-        found.flags.writeable = False
-        return found
+        view = self._whole[: self.count]
+        view.flags.writeable = False
+        return view
 
 
 class MemoryStore(Store):
@@ -163,11 +163,11 @@ class MemoryStore(Store):
 
     def offset(self, table: str) -> IntArray:
         """See `Store`."""
-        found = self._offsets.get(table)
-        if found is None or len(found) != self._count + 1:
+        offsets = self._offsets.get(table)
+        if offsets is None or len(offsets) != self._count + 1:
             counts = self._tables[table][0].array()
-            found = self._offsets[table] = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return found
+            offsets = self._offsets[table] = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return offsets
 
     def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
         """See `Store`."""
@@ -192,12 +192,12 @@ class JoinedStore(Store):
     def column(self, name: str, start: int, stop: int) -> np.ndarray:
         """See `Store`."""
         like = next(part for part in self._parts if name in part.names).column(name, 0, 1)
-        found = [_empty(like)]
+        arrays = [_empty(like)]
         for part, first in zip(self._parts, self._starts.tolist(), strict=False):
             a, b = max(start - first, 0), min(stop - first, len(part))
             if a < b:
-                found.append(part.column(name, a, b) if name in part.names else _missing(like, b - a))
-        return np.concatenate(found)
+                arrays.append(part.column(name, a, b) if name in part.names else _missing(like, b - a))
+        return np.concatenate(arrays)
 
     @property
     def tables(self) -> Mapping[str, tuple[str, ...]]:
@@ -212,14 +212,14 @@ class JoinedStore(Store):
     def entries(self, table: str, name: str, start: int, stop: int) -> np.ndarray:
         """See `Store`."""
         first = 0
-        found: list[np.ndarray] = []
+        arrays: list[np.ndarray] = []
         for part in self._parts:
             count = int(part.offset(table)[-1])
             a, b = max(start - first, 0), min(stop - first, count)
-            if a < b or not found:
-                found.append(part.entries(table, name, max(min(a, count), 0), max(b, min(a, count), 0)))
+            if a < b or not arrays:
+                arrays.append(part.entries(table, name, max(min(a, count), 0), max(b, min(a, count), 0)))
             first += count
-        return np.concatenate(found)
+        return np.concatenate(arrays)
 
 
 def _missing(like: np.ndarray, n: int) -> np.ndarray:

@@ -198,14 +198,14 @@ class SystemSteps:
         interrupts: Interrupts,
     ) -> Marched | None:  # fmt: skip
         """Make steps in the strip in use, or in a new one."""
-        grown, kept = self._growing, None
+        grown, record = self._growing, None
         if grown is None or not grown.strip.can_follow(state, h):
             times = clock.times(index, index + max(most, LEAST_ROWS))
             strip = self._strip(self.prepared, state, recall(), h, self._tolerance, times, interrupts)
             if strip is None:
                 self._march = None
                 return None
-            grown = kept = self._growing = _Growing(strip, h, index)
+            grown = record = self._growing = _Growing(strip, h, index)
         strip, first = grown.strip, grown.strip.steps
         error = strip.make(most, interrupts)
         if strip.steps == first:
@@ -215,7 +215,7 @@ class SystemSteps:
             return None
         if error is None:
             self._check_outputs(strip.state, strip.record.y[strip.steps])
-        return _taken(grown, first, kept, error)
+        return _taken(grown, first, record, error)
 
     @property
     def lane(self) -> Lane | None:
@@ -238,13 +238,13 @@ class SystemSteps:
         z = np.array(state.z)
         for name, value in values.items():
             _, _, _, place = self.model.system(name)
-            given = np.asarray(value, float).reshape(-1)
-            if given.size != z[place].size or not given.size or not np.isfinite(given).all():
+            numbers = np.asarray(value, float).reshape(-1)
+            if numbers.size != z[place].size or not numbers.size or not np.isfinite(numbers).all():
                 raise ModelError(
                     f"input {name!r} is {value!r}; expected {z[place].size} finite numbers,"
                     " the discrete parameters z of the system"
                 )
-            z[place] = given
+            z[place] = numbers
         return frozen_state(state.t, state.q, state.v, z)
 
     def inputs(self, state: State) -> dict[str, Array]:

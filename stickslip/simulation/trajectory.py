@@ -111,9 +111,9 @@ class Trajectory(Columns, RunVerdict):
             )
         if chosen.step < 0:
             raise IndexError("the records of a run are in order of time: give a positive step")
-        given = {name: _rows_of(value, which) for name, value in self.given.items()}
+        inputs = {name: _rows_of(value, which) for name, value in self.given.items()}
         whole = self if self.records is None else self.whole
-        return replace(self, records=chosen, given=given, whole=None if self._large else whole)
+        return replace(self, records=chosen, given=inputs, whole=None if self._large else whole)
 
     def with_columns(self, **columns: Any) -> "Trajectory":
         """Return the run with some columns replaced."""

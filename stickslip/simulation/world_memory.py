@@ -43,10 +43,10 @@ class MemoryTables:
         scheme_name, _ = registry.described(scheme)
         self._shares = scheme_name == SHARING
         fixed = sum(one.size for one in first.values()) if isinstance(scheme, ByEquations) else 0
-        kept = scheme_name in registry.names() and fixed <= MOST_NUMBERS
-        self._none = {name: np.zeros((0, *one.shape[1:])) for name, one in first.items()} if kept else {}
+        fits = scheme_name in registry.names() and fixed <= MOST_NUMBERS
+        self._none = {name: np.zeros((0, *one.shape[1:])) for name, one in first.items()} if fits else {}
         """Empty tables, by name."""
-        if kept:
+        if fits:
             self._none["pending"] = np.zeros(0)
 
     @property
@@ -87,22 +87,22 @@ class MemoryTables:
 def memory_at(run: "Columns", k: int) -> Memory | None:
     """Return the scheme's memory at record k; None if the run has only that of its end."""
     store, number = run.store, run.number(k)
-    found = {
+    arrays = {
         table.removeprefix(PREFIX): _entries(run, table, VALUE, number)
         for table in store.tables
         if table.startswith(PREFIX) and table != PENDING
     }
-    if not any(map(len, found.values())):
+    if not any(map(len, arrays.values())):
         return None  # a file of an earlier version
     if run.scheme != SHARING:
-        return found
+        return arrays
     shared = {name: _entries(run, "contacts", name, number) for name in ("id", "frame", "r")}
     shared["joint_r"], ids = (_entries(run, "joints", name, number) for name in ("r", "id"))
     first = np.flatnonzero(np.diff(ids, prepend=-2))
     shared["joint_id"], shared["joint_size"] = ids[first], np.diff(np.append(first, ids.size))
     return {
         name: one if len(one) or not len(shared.get(name, ())) else np.array(shared[name], float)
-        for name, one in found.items()
+        for name, one in arrays.items()
     }
 
 
@@ -121,19 +121,19 @@ def solver_impulses(run: "Columns") -> Array:
 
 def stored_tables(run: "Columns", told: bool) -> dict[str, Table]:
     """Return the tables of memories of a run for a file; told: whether its impulses have been selected."""
-    found = {}
+    tables = {}
     for table in (name for name in run.store.tables if name.startswith(PREFIX)):
         one = run.entries_of(table, (VALUE,))
-        found[table] = Table(np.diff(one["offset"]), {VALUE: one[VALUE]})
-    if told and found:
-        found[PENDING] = Table(np.zeros(len(run), np.int64), {VALUE: np.zeros(0)})
-    if told and found and run.scheme == SHARING:
+        tables[table] = Table(np.diff(one["offset"]), {VALUE: one[VALUE]})
+    if told and tables:
+        tables[PENDING] = Table(np.zeros(len(run), np.int64), {VALUE: np.zeros(0)})
+    if told and tables and run.scheme == SHARING:
         contacts = run.column("raw_contacts")
         joints = run.column("raw_joint_r"), run.column("joint_offset")
-        for name, given in (("r", (contacts.r, contacts.offset)), ("joint_r", joints)):
-            values, counts = _solvers(run, name, *given, starts=True)
-            found[PREFIX + name] = Table(counts, {VALUE: values})
-    return found
+        for name, source in (("r", (contacts.r, contacts.offset)), ("joint_r", joints)):
+            values, counts = _solvers(run, name, *source, starts=True)
+            tables[PREFIX + name] = Table(counts, {VALUE: values})
+    return tables
 
 
 def _solvers(
@@ -144,14 +144,14 @@ def _solvers(
     counts = np.diff(offset)
     if run.scheme != SHARING or PREFIX + name not in run.store.tables:
         return told, counts
-    own = run.entries_of(PREFIX + name, (VALUE,))
-    kept = np.diff(own["offset"])
-    both, first = (counts > 0) & (kept > 0), (counts == 0) & starts
-    sizes = np.where(first, kept, counts)
-    found, size = np.empty((int(sizes.sum()), *told.shape[1:])), np.repeat
-    found[size(~first, sizes)] = told
-    found[size(both | first, sizes)] = own[VALUE][size(both | first, kept)]
-    return found, sizes
+    entries = run.entries_of(PREFIX + name, (VALUE,))
+    lengths = np.diff(entries["offset"])
+    both, first = (counts > 0) & (lengths > 0), (counts == 0) & starts
+    sizes = np.where(first, lengths, counts)
+    result, size = np.empty((int(sizes.sum()), *told.shape[1:])), np.repeat
+    result[size(~first, sizes)] = told
+    result[size(both | first, sizes)] = entries[VALUE][size(both | first, lengths)]
+    return result, sizes
 
 
 def _entries(run: "Columns", table: str, name: str, number: int) -> Any:

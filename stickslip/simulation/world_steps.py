@@ -144,10 +144,10 @@ class WorldSteps:
         if self._march is None or self._alone:
             return None
         h, at = clock.length(index + 1), clock.at
-        made = interrupts.run(self._march.make, state, recall, h, at, index, every, end, most)
-        if made is None:
+        result = interrupts.run(self._march.make, state, recall, h, at, index, every, end, most)
+        if result is None:
             return None
-        strip, done = made
+        strip, done = result
         first = strip.steps - done
         ends = [first + k for k in recorded(index, done, every, end)]
         shown = interrupts.run(self._look, strip, first, ends) if self._looks else []
@@ -176,9 +176,9 @@ class WorldSteps:
         """Return the steps of a strip from row `first` on, as those of a compiled call; ends: rows of the
         recorded steps; shown: values of the sensors there."""
         done, carried = strip.steps - first, strip.carried
-        grown, kept = self._growing, None
+        grown, record = self._growing, None
         if grown is None or grown.strip is not strip:
-            grown = kept = self._growing = _Together(strip)
+            grown = record = self._growing = _Together(strip)
         grown.steps = first + done
         grown.ends += ends
         grown.sensors += shown
@@ -189,7 +189,7 @@ class WorldSteps:
         def memory(k: int) -> Memory:
             return memory_of(carried) if k == done - 1 else strip.memory_after(first + k + 1)
 
-        return Marched(kept, done, strip.state, memory, residual, worst)
+        return Marched(record, done, strip.state, memory, residual, worst)
 
     def _look(self, strip: Strip, first: int, ends: list[int]) -> list[tuple[Array, ...]]:
         """Return the values of the sensors at the ends of recorded steps, and note lost bodies."""

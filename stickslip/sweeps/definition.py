@@ -42,8 +42,8 @@ class Sweep(Stored):
     def jobs(self, numbers: IntArray) -> list[Run]:
         """Runs with these numbers."""
         return [
-            Run(number, self.make, given, self.measure, self.how, self.sources)
-            for number, given in zip(numbers.tolist(), self.design.runs(numbers), strict=True)
+            Run(number, self.make, values, self.measure, self.how, self.sources)
+            for number, values in zip(numbers.tolist(), self.design.runs(numbers), strict=True)
         ]
 
     @classmethod
@@ -57,7 +57,7 @@ class Sweep(Stored):
 
 def refuse_other(found: Sweep, asked: Sweep, file: str) -> None:
     """Raise `OtherSweep` with all differences if a file contains another sweep than the requested one."""
-    unlike = [f"{what} is {one} there and {other} here" for what, one, other in _differences(found, asked)]
+    unlike = [f"{item} is {one} there and {other} here" for item, one, other in _differences(found, asked)]
     if unlike:
         raise OtherSweep(
             f"{file} holds another sweep: {'; '.join(unlike)}; use another --out, or the old parameters"
@@ -80,7 +80,7 @@ def refuse_other_place(found: Environment, asked: Environment, names: Sequence[s
 
 def _differences(found: Sweep, asked: Sweep) -> Iterator[tuple[str, str, str]]:
     """Yield the differences: name, value in the file, requested value."""
-    for what, (one, other) in {
+    for item, (one, other) in {
         "the model": (found.name, asked.name),
         "the file of functions": (_hashes(found), _hashes(asked)),
         "what is measured": (_names(found.measure), _names(asked.measure)),
@@ -93,7 +93,7 @@ def _differences(found: Sweep, asked: Sweep) -> Iterator[tuple[str, str, str]]:
         "the memory limit": (f"{found.memory!r} MiB", f"{asked.memory!r} MiB"),
     }.items():
         if one != other:
-            yield what, one, other
+            yield item, one, other
     old, new = ({one.name: one for one in sweep.design.parameters} for sweep in (found, asked))
     for name in dict.fromkeys([*old, *new]):
         if old.get(name) != new.get(name):

@@ -105,8 +105,8 @@ def _check(made: Any, holds: Callable[[], bool], wanted: str) -> None:
     numbers = tuple(vars(made).values())
     finite = all(isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in numbers)
     if not (finite and holds()):
-        given = ", ".join(map(repr, numbers))
-        raise ModelError(f"{type(made).__name__}({given}): expected finite numbers, {wanted}")
+        text = ", ".join(map(repr, numbers))
+        raise ModelError(f"{type(made).__name__}({text}): expected finite numbers, {wanted}")
 
 
 @dataclass(frozen=True)
@@ -250,16 +250,16 @@ class Design(Stored):
         `words`."""
         places = np.unravel_index(numbers, self.shape)
         axis = {one.name: k for k, one in enumerate(self.grid)}
-        found = {}
+        arrays = {}
         for one in self.varied:
             if one.how in DISTRIBUTIONS:
                 column = self.drawn[:, self.sampled.index(one)]
-                found[one.name] = one.distribution.values(column)[places[-2]]
+                arrays[one.name] = one.distribution.values(column)[places[-2]]
             else:
-                found[one.name] = one.numbers[places[axis[one.name] if one.how == "grid" else -3]]
+                arrays[one.name] = one.numbers[places[axis[one.name] if one.how == "grid" else -3]]
         if self.seeded:
-            found[SEED] = np.array([float(seed_of(self.seed, k)) for k in numbers.tolist()])
-        return found
+            arrays[SEED] = np.array([float(seed_of(self.seed, k)) for k in numbers.tolist()])
+        return arrays
 
     def runs(self, numbers: IntArray) -> Iterator[dict[str, Value]]:
         """Yield all parameters of the runs with these numbers."""

@@ -38,10 +38,10 @@ def check_how(how: Mapping[str, Any]) -> None:
         choice("on_failure", how["on_failure"], ON_FAILURE)
     if "scheme" in how:
         schemes.entry(how["scheme"])
-    given = how.get("solver_options", {})
-    if not isinstance(given, Mapping):
-        raise TypeError(f"solver_options is {given!r}; expected options by name")
-    options = dict(given)
+    argument = how.get("solver_options", {})
+    if not isinstance(argument, Mapping):
+        raise TypeError(f"solver_options is {argument!r}; expected options by name")
+    options = dict(argument)
     if "tolerance" in how and "tolerance" in options:
         raise TypeError("tolerance is given twice, as an argument and in solver_options")
     tolerance = {"tolerance": how["tolerance"]} if "tolerance" in how else {}

@@ -37,22 +37,22 @@ def facts(of: Measured) -> dict[str, float]:
     """Measured values of the facts of the scene, and the number of facts that hold."""
     if of.facts is None:
         raise ModelError("facts are measured of scenes; this model has none")
-    found = list(of.facts(of.run))
-    return {fact.claim: fact.measured for fact in found} | {
-        HOLD: float(np.mean([fact.ok for fact in found])) if found else math.nan
+    claims = list(of.facts(of.run))
+    return {fact.claim: fact.measured for fact in claims} | {
+        HOLD: float(np.mean([fact.ok for fact in claims])) if claims else math.nan
     }
 
 
 def final(of: Measured) -> dict[str, float]:
     """Coordinates and velocities at the end: of each free body, or of each system."""
-    run, found = of.run, dict[str, float]()
+    run, numbers = of.run, dict[str, float]()
     if isinstance(run.model, Model):
         for part in run.model.systems:
             view = run.system(part.name)
             for word in ("q", "v", "z"):
                 last = getattr(view, word)[-1]
-                found |= {f"{part.name} {word}{k}": float(x) for k, x in enumerate(last)}
-        return found
+                numbers |= {f"{part.name} {word}{k}": float(x) for k, x in enumerate(last)}
+        return numbers
     for k in np.flatnonzero(run.model.kind == BodyKind.DYNAMIC):
         body = run.body(run.model.names[k])
         for word, unit, axes in (
@@ -60,10 +60,10 @@ def final(of: Measured) -> dict[str, float]:
             ("spin", "rad/s", "xyz"),
         ):  # fmt: skip
             last = getattr(body, word)[-1]
-            found |= {
+            numbers |= {
                 f"{body.name} {word} {axis} [{unit}]": float(x) for axis, x in zip(axes, last, strict=True)
             }
-    return found
+    return numbers
 
 
 def energy(of: Measured) -> dict[str, float]:
@@ -105,14 +105,14 @@ def penetration(of: Measured) -> dict[str, float]:
 
 def usual(of: Measured) -> dict[str, float]:
     """Share of facts that hold, energies and runout, as far as the model has them."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for measure in (energy, runout, facts):
         try:
             numbers = measure(of)
         except ModelError:
             continue
-        found |= numbers if measure is not facts else {HOLD: numbers[HOLD]}
-    return found
+        values |= numbers if measure is not facts else {HOLD: numbers[HOLD]}
+    return values
 
 
 BUILT_IN: dict[str, Callable[[Measured], dict[str, float]]] = {

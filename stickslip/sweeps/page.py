@@ -88,8 +88,8 @@ def _summary(result: SweepResult) -> Iterator[str]:
 def _chosen(result: SweepResult, names: Sequence[str]) -> list[str]:
     """Select the drawn measures."""
     if names:
-        wanted = [result.column(name) for name in names]
-        return [name for name, column in result.measures.items() if any(column is each for each in wanted)]
+        columns = [result.column(name) for name in names]
+        return [name for name, column in result.measures.items() if any(column is each for each in columns)]
     numbers = {name: _finite(column) for name, column in result.measures.items()}
     differ = [name for name, x in numbers.items() if x.size and np.ptp(x) > SAME * np.abs(x).max()]
     return differ[:MEASURES]
@@ -126,11 +126,11 @@ def _outcomes(result: SweepResult) -> list[Table]:
 def _measures(result: SweepResult) -> Table:
     rows: list[list[Cell]] = []
     for name, column in result.measures.items():
-        found = _finite(column)
-        if found.size:
-            low, middle, high = np.quantile(found, SHARES)
-            numbers = found.min(), low, middle, found.mean(), high, found.max(), found.std()
-            rows.append([name, int(found.size), *map(float, numbers)])
+        values = _finite(column)
+        if values.size:
+            low, middle, high = np.quantile(values, SHARES)
+            numbers = values.min(), low, middle, values.mean(), high, values.max(), values.std()
+            rows.append([name, int(values.size), *map(float, numbers)])
     columns = ["measure", "runs", "least", "5 %", "median", "mean", "95 %", "largest", "deviation"]
     return Table("Numbers that were measured", [Column(name, ".5g") for name in columns], rows)
 
@@ -148,8 +148,8 @@ def _groups(column: np.ndarray, bins: int) -> list[tuple[float, BoolArray]]:
         return [(float(value), column == value) for value in values]
     edges = np.quantile(column, np.linspace(0.0, 1.0, bins + 1))
     place = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, bins - 1)
-    found = [(place == k) for k in range(bins)]
-    return [(float(np.median(column[each])), each) for each in found if each.any()]
+    masks = [(place == k) for k in range(bins)]
+    return [(float(np.median(column[each])), each) for each in masks if each.any()]
 
 
 def _responses(result: SweepResult, varied: Sequence[str], drawn: Sequence[str]) -> list[Panel]:
@@ -161,11 +161,11 @@ def _responses(result: SweepResult, varied: Sequence[str], drawn: Sequence[str])
             some = np.flatnonzero(np.isfinite(y))
             some = some[np.unique(np.linspace(0, len(some) - 1, min(POINTS, len(some))).astype(int))]
             groups = [(middle, _finite(y[where])) for middle, where in _groups(x, BINS)]
-            groups = [(middle, found) for middle, found in groups if found.size]
+            groups = [(middle, values) for middle, values in groups if values.size]
             if not groups:
                 continue
             at = np.array([middle for middle, _ in groups])
-            low, median, high = np.array([np.quantile(found, SHARES) for _, found in groups]).T
+            low, median, high = np.array([np.quantile(values, SHARES) for _, values in groups]).T
             curves = [Curve("runs", x[some], y[some], "o", 5), Curve("median", at, median, "-", 0)]
             curves += [Curve("5 % and 95 %", at, each, "--", 1) for each in (low, high)]
             panels.append(Panel("", name, measure, curves, log_x=_logarithmic(result, name)))
@@ -219,9 +219,9 @@ def _cells(result: SweepResult, name: str) -> tuple[IntArray, Array]:
 def _histograms(result: SweepResult, drawn: Sequence[str]) -> list[Panel]:
     panels = []
     for measure in drawn:
-        found = _finite(result.measures[measure][result.solved])
-        if found.size:
-            number, edges = np.histogram(found, bins=min(40, max(5, round(2.0 * found.size ** (1 / 3)))))
+        values = _finite(result.measures[measure][result.solved])
+        if values.size:
+            number, edges = np.histogram(values, bins=min(40, max(5, round(2.0 * values.size ** (1 / 3)))))
             heights = np.concatenate([[0.0], number, [0.0]]).astype(float)
             curve = Curve("number of runs", np.concatenate([edges[:1], edges]), heights, "-", 0)
             panels.append(Panel("", measure, "runs", [curve], steps=True))
@@ -236,11 +236,11 @@ def _exceedances(result: SweepResult, varied: Sequence[str], drawn: Sequence[str
     for measure in drawn:
         curves = []
         for value in np.unique(column):
-            found = np.sort(_finite(result.measures[measure][result.solved & (column == value)]))
-            if found.size:
-                share = 1.0 - np.arange(found.size + 1) / found.size
+            values = np.sort(_finite(result.measures[measure][result.solved & (column == value)]))
+            if values.size:
+                share = 1.0 - np.arange(values.size + 1) / values.size
                 name = f"{few[0]} = {float(value):g}" if few else "all runs"
-                curves.append(Curve(name, np.concatenate([found[:1], found]), share))
+                curves.append(Curve(name, np.concatenate([values[:1], values]), share))
         if curves:
             panels.append(Panel("", measure, "share above", curves, steps=True, y_range=(0.0, 1.03)))
     return panels
@@ -257,7 +257,7 @@ def _by_text(result: SweepResult, drawn: Sequence[str]) -> Iterator[Section]:
             means = [_finite(result.measures[each][here]) for each in drawn]
             rows.append(
                 [value, int(here.sum()), int((here & result.solved).sum())]
-                + [float(found.mean()) if found.size else None for found in means]
+                + [float(values.mean()) if values.size else None for values in means]
             )
         table = Table(f"Means by {name}", [name, "runs", "solved", *drawn], rows)
         yield Section(f"By {name}", [], [table])

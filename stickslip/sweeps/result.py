@@ -134,12 +134,12 @@ class SweepResult:
         return "\n".join([f"sweep of {sweep.name}", *(f"  {name:<12}{text}" for name, text in lines)])
 
     def _columns(self) -> Iterator[tuple[str, Any]]:
-        taken = {*self.parameters}
+        names = {*self.parameters}
         yield "run", self.number
         yield from self.parameters.items()
         yield "outcome", [outcome.value for outcome in self.outcomes]
         for name, column in self.measures.items():
-            yield f"{name} (measured)" if name in taken else name, column
+            yield f"{name} (measured)" if name in names else name, column
         yield "steps", self.steps
         yield "t [s]", self.t
         yield "residual [-]", self.residual
@@ -150,9 +150,9 @@ class SweepResult:
 
     def _rows(self) -> Iterator[tuple[int, Row]]:
         for k, number in enumerate(self.number.tolist()):
-            found = {name: float(column[k]) for name, column in self.measures.items()}
+            values = {name: float(column[k]) for name, column in self.measures.items()}
             yield number, Row(
-                number, self.outcomes[k], self.reasons[k], tuple(found), tuple(found.values()),
+                number, self.outcomes[k], self.reasons[k], tuple(values), tuple(values.values()),
                 int(self.steps[k]), float(self.t[k]), float(self.residual[k]), float(self.seconds[k]),
                 float(self.simulated[k]), float(self.compile_seconds[k]),
             )  # fmt: skip
@@ -170,7 +170,7 @@ def read_sweep(path: str | PathLike[str], content: bytes | None = None) -> Sweep
             head, rows = added
             return _of_rows(head, rows, [])
         table = opened(place, stack, file_content(place) if content is None else content)
-        found = {
+        arrays = {
             part: {name: table.source.reals(table.group[part], dataset_name(name)) for name in names}
             for part, names in (
                 ("runs", COLUMNS), ("parameters", table.head.sweep.design.columns(np.arange(1))),
@@ -178,11 +178,11 @@ def read_sweep(path: str | PathLike[str], content: bytes | None = None) -> Sweep
             )
         }  # fmt: skip
         place_of_outcome = f"/{table.group.name}/runs/outcome"
-        outcome = found["runs"]["outcome"]
+        outcome = arrays["runs"]["outcome"]
         if not np.isin(outcome, range(NOT_RUN, len(OUTCOMES))).all():
             table.source.fail(place_of_outcome, f"numbers from {NOT_RUN} to {len(OUTCOMES) - 1}", "others")
         reasons = table.reasons()
-    result = _of_columns(table.head, found, reasons)
+    result = _of_columns(table.head, arrays, reasons)
     if added is None:
         return result
     known = dict(result._rows())
@@ -204,16 +204,16 @@ def _of_columns(head: Head, found: dict[str, dict[str, Array]], reasons: dict[in
 
 def _of_rows(head: Head, rows: dict[int, Row], names: list[str]) -> SweepResult:
     number = np.array(sorted(rows), np.int64)
-    given = [rows[k] for k in number.tolist()]
-    names = list(dict.fromkeys([*names, *(name for row in given for name in row.names)]))
-    measured = [dict(zip(row.names, row.values, strict=True)) for row in given]
+    sequence = [rows[k] for k in number.tolist()]
+    names = list(dict.fromkeys([*names, *(name for row in sequence for name in row.names)]))
+    measured = [dict(zip(row.names, row.values, strict=True)) for row in sequence]
     columns = {
-        name: np.array([value(row) for row in given], dtype) for name, (dtype, _, value) in COLUMNS.items()
+        name: np.array([value(row) for row in sequence], dtype) for name, (dtype, _, value) in COLUMNS.items()
     }
     return SweepResult(
         head, number, _typed(head, head.sweep.design.columns(number)),
         {name: np.array([each.get(name, np.nan) for each in measured]) for name in names},
-        tuple(row.outcome for row in given), tuple(row.reason for row in given), columns["steps"],
+        tuple(row.outcome for row in sequence), tuple(row.reason for row in sequence), columns["steps"],
         *(columns[name] for name in ("t", "residual", "seconds", "simulated", "compile_seconds")),
     )  # fmt: skip
 
@@ -221,15 +221,15 @@ def _of_rows(head: Head, rows: dict[int, Row], names: list[str]) -> SweepResult:
 def _typed(head: Head, columns: dict[str, Array]) -> dict[str, np.ndarray]:
     """Convert columns of parameters to their types: texts, integers, booleans."""
     kinds = {one.name: one for one in head.sweep.design.varied}
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, column in columns.items():
         parameter = kinds.get(name)
         if parameter is not None and parameter.kind is float:
-            found[name] = column
+            arrays[name] = column
             continue
         values = [plain(parameter, value) for value in column.tolist()]
-        found[name] = np.array(values, object if parameter is not None and parameter.kind is str else None)
-    return found
+        arrays[name] = np.array(values, object if parameter is not None and parameter.kind is str else None)
+    return arrays
 
 
 def _cells(column: Any) -> list[Cell]:

@@ -113,8 +113,8 @@ class Run(Work):
     @property
     def files(self) -> Mapping[str, str]:
         """Files of users' functions, by their hashes."""
-        found = ((source, place_file(place)) for place, source in self.sources.items())
-        return {source: path for source, path in found if path}
+        pairs = ((source, place_file(place)) for place, source in self.sources.items())
+        return {source: path for source, path in pairs if path}
 
     def contents(self, path: str) -> dict[str, bytes]:
         """Contents of a file of functions, and of the files that it imports from its folder."""
@@ -178,8 +178,8 @@ class Simulations:
             except Failure as failure:
                 row = job.blank(failure.outcome, reason=one_line(failure.reason))
             except MemoryError as error:
-                said = f"it asked for more memory than there is: {sentence(error)}"
-                row = job.blank(Outcome.MEMORY, reason=said)
+                reason = f"it asked for more memory than there is: {sentence(error)}"
+                row = job.blank(Outcome.MEMORY, reason=reason)
             except (Exception, SystemExit) as error:
                 row = job.blank(Outcome.RAISED, reason=sentence(error))
             finally:
@@ -208,18 +208,18 @@ def made_row(job: Run, measures: tuple[Measure, ...], clock: Clock) -> Row:
     how = dict(job.how)
     until, h, scheme = (how.pop(name, None) for name in ("until", "h", "scheme"))
     try:
-        made = made_by(job.make, job.given)
-        model = None if isinstance(made, Trajectory) else as_model(made, job.make, until, h)
+        product = made_by(job.make, job.given)
+        model = None if isinstance(product, Trajectory) else as_model(product, job.make, until, h)
     except (TypeError, ValueError) as error:
         if is_own(job.make):
             raise
         raise Failure(Outcome.REFUSED, str(error)) from None
     if model is None:
-        run = made
+        run = product
     else:
         if scheme is not None:
-            own = isinstance(made, Scenario)
-            model = model._replace(scheme=scenes.scheme_of(made, scheme) if own else scheme)
+            of_scene = isinstance(product, Scenario)
+            model = model._replace(scheme=scenes.scheme_of(product, scheme) if of_scene else scheme)
         begun = clock.now()
         try:
             run = stickslip.simulate(model.model, until=model.until, h=model.h, scheme=model.scheme, **how)
@@ -242,19 +242,19 @@ def measured(job: Run, measures: tuple[Measure, ...], of: Measured) -> dict[str,
     for place, measure in zip(job.measure, measures, strict=True):
         name = place.rpartition(":")[2]
         try:
-            found = measure(of, job.given)
+            values = measure(of, job.given)
         except (ModelError, MemoryError):
             raise
         except Exception as error:
             if not is_own(place):
                 raise
             raise Failure(Outcome.RAISED, f"the measure {name}: {sentence(error)}") from None
-        for key in found:
+        for key in values:
             if key in makers and (is_own(place) or is_own(makers[key])):
                 other = makers[key].rpartition(":")[2]
                 raise ModelError(f"the measures {other} and {name} both give {key!r}; rename one of the two")
             makers[key] = place
-        numbers |= found
+        numbers |= values
     return numbers
 
 
@@ -262,10 +262,10 @@ def functions(measures: tuple[str, ...], sources: tuple[tuple[str, str], ...]) -
     """Load measures by names and places; raise a `JobError` if a file has changed."""
     try:
         for place, source in sources:
-            found = source_of_function(place)
-            if found != source:
+            digest = source_of_function(place)
+            if digest != source:
                 raise JobError(
-                    f"{place} has changed: its hash is {found} now, not {source}; begin the sweep anew, or"
+                    f"{place} has changed: its hash is {digest} now, not {source}; begin the sweep anew, or"
                     " put the file back"
                 )
             own_thing(place)

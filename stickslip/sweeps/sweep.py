@@ -92,22 +92,22 @@ def sweep(
     check_how(how)
     count = _processors() if workers is None else whole("workers", workers, 1)
     limits = Limits(timeout=timeout, memory=memory, best_of=1)
-    wanted = (measure,) if isinstance(measure, str) or not isinstance(measure, Sequence) else tuple(measure)
+    measures = (measure,) if isinstance(measure, str) or not isinstance(measure, Sequence) else tuple(measure)
     with _places(by == "here") as place_of:
-        places = tuple(place_of(one) for one in wanted)
+        places = tuple(place_of(one) for one in measures)
         model = place_of(make)
         for each in places:
             measure_of(each)
         design = design_of(model, parameters, samples, method, repeat, seed)
         sources = {place: source_of_function(place) for place in (model, *places) if is_own(place)}
-        asked = Sweep(model, design, places, how, limits.timeout, limits.memory, sources)
+        definition = Sweep(model, design, places, how, limits.timeout, limits.memory, sources)
         doing: Executor = executor_of(executor, count, times=False) if isinstance(executor, str) else executor
         if out is not None:
             if Path(out).suffix.lower() not in (".h5", ".hdf5"):
                 raise ValueError(f"{out}: the name of the file of a sweep must end in .h5 or .hdf5")
-            return _swept(Path(out), asked, doing, limits, command, progress)
+            return _swept(Path(out), definition, doing, limits, command, progress)
         with tempfile.TemporaryDirectory(prefix="stickslip-sweep-") as folder:
-            return _swept(Path(folder) / "sweep.h5", asked, doing, limits, command, progress)
+            return _swept(Path(folder) / "sweep.h5", definition, doing, limits, command, progress)
 
 
 def design_of(
@@ -122,29 +122,29 @@ def design_of(
     seed, repeat = None if seed is None else whole("seed", seed, 0), whole("repeat", repeat, 1)
     samples = whole("samples", samples, 0)
     if isinstance(parameters, Mapping):
-        given = tuple(
+        axes = tuple(
             one if isinstance(one, Parameter) else parameter_of(name, one) for name, one in parameters.items()
         )
     else:
-        given = parameters_of_list(parameters)
+        axes = parameters_of_list(parameters)
     if model.endswith(".py"):
         raise ModelError(f"{model} is a file; name a function of it, {model}:function")
     if is_problem(model):
         raise ModelError(f"{model} is a problem and does not run; `stickslip scenes` lists those that do")
-    known = parameters_of(model, [one.name for one in given])
-    for one in given:
+    known = parameters_of(model, [one.name for one in axes])
+    for one in axes:
         if one.name not in known and not takes_any(model):
             others = alternatives(one.name, known, "it has:")
             raise ModelError(f"{model} has no parameter {one.name!r}; {others}")
         if type(known.get(one.name)) is int and one.kind is float:
             raise ModelError(f"{one} of {model} must be whole numbers; sample it by Integers(low, high)")
-    seeded = SEED in known and SEED not in [one.name for one in given] and (seed is not None or repeat > 1)
+    seeded = SEED in known and SEED not in [one.name for one in axes] and (seed is not None or repeat > 1)
     if repeat != 1 and not seeded:
         raise ModelError(
             f"repeat is {repeat}, but runs of {model} with equal parameters are equal: it has no parameter"
             " seed that could differ"
         )
-    return Design(given, samples, method, repeat, seed or 0, seeded)
+    return Design(axes, samples, method, repeat, seed or 0, seeded)
 
 
 def _processors() -> int:
@@ -157,7 +157,7 @@ def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
 
     Functions without a place get a temporary one.
     """
-    made: list[str] = []
+    names: list[str] = []
 
     def place_of(given: Any) -> str:
         if isinstance(given, str):
@@ -177,13 +177,13 @@ def _places(here_too: bool) -> Iterator[Callable[[Any], str]]:
             while place in HERE:
                 place += "_"
             HERE[place] = given
-            made.append(place)
+            names.append(place)
         return place
 
     try:
         yield place_of
     finally:
-        for place in made:
+        for place in names:
             del HERE[place]
 
 
@@ -206,25 +206,25 @@ def _swept(
     head = Head(asked, getattr(executor, "environment", None) or here(), command)
     journal, rows, safe = Journal(out, "sweep"), dict[int, Row](), False
     try:
-        found, done = done_in(out, asked)
+        stored, done = done_in(out, asked)
         left = journal_rows(out)
-        for other in (found, None if left is None else left[0]):
+        for other in (stored, None if left is None else left[0]):
             if other is not None:
                 refuse_other(other.sweep, asked, str(out))
                 refuse_other_place(other.environment, head.environment, (str(out), "this sweep"))
-        head = found or (head if left is None else left[0])
+        head = stored or (head if left is None else left[0])
         rows |= {} if left is None else left[1]
         done[list(rows)] = True
-        if found is None or rows:
+        if stored is None or rows:
             _write(out, head, rows)
         safe = True  # the rows of the journal are in the file
         todo = np.flatnonzero(~done)
-        told = _ProgressReport(progress, int(done.sum()), done.size)
+        report = _ProgressReport(progress, int(done.sum()), done.size)
         for first in range(0, len(todo), PORTION):
             journal.begin(head.line())
             try:
                 jobs = asked.jobs(todo[first : first + PORTION])
-                carry_out(jobs, executor, limits, journal, _looked(head), _kept(rows), told)
+                carry_out(jobs, executor, limits, journal, _looked(head), _kept(rows), report)
             finally:
                 _write(out, head, rows)
         return read_sweep(out)

@@ -111,15 +111,15 @@ def opened(path: Path, stack: ExitStack, content: bytes | None = None) -> Table:
     if version != VERSION:
         newer = f"{version}; a newer stickslip may have written it"
         source.fail(f"/{ROOT}/version", f"version {VERSION}", newer)
-    said = {
+    head = {
         name: parsed(source.text(group, name), f"/{ROOT}/{name}", source.fail)
         for name in ("sweep", "environment", "names")
     }
-    sweep = Sweep.checked(said["sweep"], f"/{ROOT}/sweep", source.fail)
-    environment = Environment.from_json(said["environment"], f"/{ROOT}/environment", source.fail)
+    sweep = Sweep.checked(head["sweep"], f"/{ROOT}/sweep", source.fail)
+    environment = Environment.from_json(head["environment"], f"/{ROOT}/environment", source.fail)
     table = Table(
         Head(sweep, environment, source.text(group, "command")), source, group,
-        _names(source, group, said["names"], sweep.design.size),
+        _names(source, group, head["names"], sweep.design.size),
     )  # fmt: skip
     _check_columns(table)
     return table
@@ -141,16 +141,16 @@ def _check_columns(table: Table) -> None:
     """Check that every column exists, with a row for each run."""
     source, size = table.source, table.size
     design = table.head.sweep.design
-    wanted = {
+    columns = {
         "runs": list(COLUMNS), "parameters": list(design.columns(np.arange(1))),
         "measures": [dataset_name(name) for name in table.names],
     }  # fmt: skip
-    for part, names in wanted.items():
+    for part, names in columns.items():
         group = source.group(table.group, part)
         for name in names:
             if source.shape(group, name) != (size,):
-                found = f"shape {source.shape(group, name)}"
-                source.fail(f"{group.name}/{name}", f"{size} numbers, one for each run", found)
+                shape = f"shape {source.shape(group, name)}"
+                source.fail(f"{group.name}/{name}", f"{size} numbers, one for each run", shape)
 
 
 def journal_rows(path: Path) -> tuple[Head, dict[int, Row]] | None:
@@ -180,15 +180,15 @@ def fold(path: Path, head: Head, rows: Mapping[int, Row]) -> None:
     """Add rows to a file atomically; equal tables give equal bytes, independently of the order of rows."""
     size = head.sweep.design.size
     numbers = np.array(sorted(rows), np.int64)
-    given = [rows[k] for k in numbers.tolist()]
+    batch = [rows[k] for k in numbers.tolist()]
     with ExitStack() as stack:
         old = opened(path, stack) if path.exists() else None
         names = {} if old is None else dict(old.names)
-        for row in given:
+        for row in batch:
             for place, name in enumerate(row.names):
                 names[name] = min(names.get(name, (row.number, place)), (row.number, place))
         names = dict(sorted(names.items(), key=lambda item: item[1]))
-        reasons = ({} if old is None else old.reasons()) | {r.number: r.reason for r in given}
+        reasons = ({} if old is None else old.reasons()) | {r.number: r.reason for r in batch}
         reasons = {k: reasons[k] for k in sorted(reasons) if reasons[k]}
 
         def put(group: Any, part: str, name: str, dtype: Any, empty: float, new: np.ndarray) -> None:
@@ -215,10 +215,10 @@ def fold(path: Path, head: Head, rows: Mapping[int, Row]) -> None:
                 put_array(group, "first", np.reshape(list(names.values()), (-1, 2)), np.int64)
                 part = group.create_group("runs")
                 for name, (dtype, empty, value) in COLUMNS.items():
-                    put(part, "runs", name, dtype, empty, np.array([value(r) for r in given], dtype))
+                    put(part, "runs", name, dtype, empty, np.array([value(r) for r in batch], dtype))
                 _put_parameters(group.create_group("parameters"), head.sweep)
                 part = group.create_group("measures")
-                measured = [dict(zip(row.names, row.values, strict=True)) for row in given]
+                measured = [dict(zip(row.names, row.values, strict=True)) for row in batch]
                 for name in names:
                     new = np.array([each.get(name, np.nan) for each in measured])
                     put(part, "measures", dataset_name(name), np.float64, np.nan, new)

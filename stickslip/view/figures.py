@@ -106,10 +106,10 @@ def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:
     """
     names = [_names(figure) for figure in figures]
     occurrences = Counter(name for figure_names in names for name in figure_names)
-    given = {name: colour for figure in figures for name, colour in _given_colours(figure).items()}
-    shared = [name for name in occurrences if occurrences[name] > 1 and name not in given]
-    remaining = [colour for colour in PALETTE if colour not in given.values()] or list(PALETTE)
-    fixed = {name: remaining[k % len(remaining)] for k, name in enumerate(shared)} | given
+    colours = {name: colour for figure in figures for name, colour in _given_colours(figure).items()}
+    shared = [name for name in occurrences if occurrences[name] > 1 and name not in colours]
+    remaining = [colour for colour in PALETTE if colour not in colours.values()] or list(PALETTE)
+    fixed = {name: remaining[k % len(remaining)] for k, name in enumerate(shared)} | colours
     palettes = []
     for figure_names in names:
         used = {fixed[name] for name in figure_names if name in fixed}

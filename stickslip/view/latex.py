@@ -57,7 +57,7 @@ def write_pdf(page: Page, path: str | Path) -> None:
     from stickslip.files.problems import replace_file
 
     path = Path(path)
-    engine = next((found for name in ENGINES if (found := shutil.which(name))), None)
+    engine = next((place for name in ENGINES if (place := shutil.which(name))), None)
     if engine is None:
         raise TeXError(
             f"{path}: a PDF of a report needs one of {', '.join(ENGINES)}, and none is installed; write"

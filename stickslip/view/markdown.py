@@ -106,10 +106,10 @@ def _code(code: str) -> Iterator[str]:
 
 def _left_out(section: Section) -> str:
     rows = sum(len(table.rows) for table in section.tables)
-    what = [f"{rows} rows"] if rows else []
+    parts = [f"{rows} rows"] if rows else []
     if section.figures:
-        what.append(f"{len(section.figures)} figures")
-    return f"Left out here ({', '.join(what) or 'text'}); the HTML report has it."
+        parts.append(f"{len(section.figures)} figures")
+    return f"Left out here ({', '.join(parts) or 'text'}); the HTML report has it."
 
 
 def _text(text: str) -> str:

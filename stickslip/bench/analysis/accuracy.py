@@ -69,17 +69,17 @@ def accuracy(
     """Quartiles over the problems on which all solvers were run and at least one of them solved."""
     compared = costs(grid, grid.tightest, family, solvers)
     best = compared.seconds.min(axis=1, initial=np.inf)
-    kept = [k for k in range(len(compared.problems)) if math.isfinite(best[k]) and best[k] > 0.0]
-    errors = np.full((len(kept), len(compared.solvers), len(spread)), np.inf)
-    for row, k in enumerate(kept):
+    places = [k for k in range(len(compared.problems)) if math.isfinite(best[k]) and best[k] > 0.0]
+    errors = np.full((len(places), len(compared.solvers), len(spread)), np.inf)
+    for row, k in enumerate(places):
         for column, solver in enumerate(compared.solvers):
             errors[row, column] = reached(grid, compared.problems[k], solver).at(spread * best[k])
     quartiles = np.full((3, *errors.shape[1:]), np.inf)
-    if kept:  # without interpolation, which is undefined between infinite values
+    if places:  # without interpolation, which is undefined between infinite values
         quartiles = np.quantile(errors, (0.25, 0.5, 0.75), axis=0, method="inverted_cdf")
     return Accuracy(
-        compared.solvers, spread, quartiles, tuple(compared.problems[k] for k in kept),
-        len(compared.problems) - len(kept), len(compared.missing),
+        compared.solvers, spread, quartiles, tuple(compared.problems[k] for k in places),
+        len(compared.problems) - len(places), len(compared.missing),
     )  # fmt: skip
 
 

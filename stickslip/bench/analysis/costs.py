@@ -76,8 +76,8 @@ class Grid:
 
     def seconds(self, run: RunRecord) -> float:
         """Time of a run [s]; NaN if it is missing or invalid."""
-        taken = run.seconds if self.time == "wall" else run.cpu_seconds
-        return taken if 0.0 <= taken < math.inf else math.nan
+        duration = run.seconds if self.time == "wall" else run.cpu_seconds
+        return duration if 0.0 <= duration < math.inf else math.nan
 
     def cost(self, run: RunRecord | None) -> float:
         """Time of a run [s]; infinite if it did not solve the problem, NaN without a run or a time."""

@@ -46,11 +46,11 @@ def overlap(first: Interval, second: Interval) -> bool:
 def spread(grid: Grid, solver: str, tolerance: float) -> Spread:
     """Spread of the times of repeated calls of a solver."""
     timed = [(entry, interval(grid, grid.run(entry, solver, tolerance))) for entry in grid.problems]
-    kept = [(entry, times) for entry, times in timed if times is not None]
-    runs = [grid.run(entry, solver, tolerance) for entry, _ in kept]
-    ratios = np.array([(middle / least, most / least) for _, (least, middle, most) in kept]).reshape(-1, 2)
+    pairs = [(entry, times) for entry, times in timed if times is not None]
+    runs = [grid.run(entry, solver, tolerance) for entry, _ in pairs]
+    ratios = np.array([(middle / least, most / least) for _, (least, middle, most) in pairs]).reshape(-1, 2)
     return Spread(
-        solver, tuple(entry.name for entry, _ in kept),
+        solver, tuple(entry.name for entry, _ in pairs),
         np.array([run.repetitions for run in runs if run is not None], float), ratios[:, 0], ratios[:, 1],
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def undecided(grid: Grid, tolerance: float) -> tuple[int, int]:
             (run for run in grid.made(entry, tolerance).values() if math.isfinite(grid.cost(run))),
             key=grid.cost,
         )[:2]
-        times = [found for run in runs if (found := interval(grid, run)) is not None]
+        times = [span for run in runs if (span := interval(grid, run)) is not None]
         if len(times) == 2:
             compared += 1
             open_ += overlap(*times)

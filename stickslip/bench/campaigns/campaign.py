@@ -102,7 +102,7 @@ def run_campaign(
         journal.begin(journal_head(results))
         if progress is not None:
             progress.planned(jobs, results)
-        made: list[RunRecord] = []
+        records: list[RunRecord] = []
 
         def look(record: RunRecord) -> None:
             """Refuse a run of another environment."""
@@ -111,9 +111,9 @@ def run_campaign(
                 refuse_mixture(environment_differences(conditions.environment, record.environment), names)
 
         try:
-            carry_out(jobs, executor, limits, journal, look, made.append, progress)
+            carry_out(jobs, executor, limits, journal, look, records.append, progress)
         finally:
-            results = results.with_runs((*results.runs, *made)).in_order()
+            results = results.with_runs((*results.runs, *records)).in_order()
             write_results(out, results)
             safe = True
         return results

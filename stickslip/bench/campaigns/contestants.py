@@ -239,8 +239,8 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
     if not entry.installed:
         raise ContestantError(f"{name} is not available: {entry.availability}")
     defaults = {spec.name: spec.default for spec in entry.options if spec.name != "tolerance"}
-    given, _ = solver_by_texts(name, settings, defaults)
-    return [Contestant(name, _changed(given, defaults))]
+    values, _ = solver_by_texts(name, settings, defaults)
+    return [Contestant(name, _changed(values, defaults))]
 
 
 def solver_by_texts(
@@ -249,11 +249,11 @@ def solver_by_texts(
     """Parse `key=value` texts of the `known` options; return the options, and the solver made with them."""
     specs = {spec.name: spec for spec in registry.entry(name).options if spec.name in known}
     ranges = {key: allowed(spec) for key, spec in specs.items()}
-    given = _settings(name, texts, {key: spec.default for key, spec in specs.items()}, ranges)
-    for key in given.keys() & options.keys():
+    values = _settings(name, texts, {key: spec.default for key, spec in specs.items()}, ranges)
+    for key in values.keys() & options.keys():
         raise ContestantError(f"{name}: option {key} is given twice")
     try:
-        return given, registry.make(name, **options, **given)
+        return values, registry.make(name, **options, **values)
     except ValueError as error:  # out of range; the message begins with the name of the class
         raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
 
@@ -262,7 +262,7 @@ def _settings(
     name: str, texts: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
 ) -> dict[str, Value]:
     """Parse `key=value` texts to options of the types of their defaults."""
-    given: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         key = key.replace("-", "_")
@@ -274,14 +274,14 @@ def _settings(
         if key not in defaults:
             has = alternatives(key, defaults, "it has:")
             raise ContestantError(f"{name} has no option {key!r}; {has}{registry.owners(key)}")
-        if key in given:
+        if key in values:
             raise ContestantError(f"{name}: option {key} is given twice")
         default = defaults[key] if isinstance(defaults[key], bool | int | float) else ""
         try:
-            given[key] = parsed(f"option {key}", value, default, ranges.get(key, ""))
+            values[key] = parsed(f"option {key}", value, default, ranges.get(key, ""))
         except ValueError as error:
             raise ContestantError(f"{name}: {error}") from None
-    return given
+    return values
 
 
 def _changed(given: dict[str, Value], defaults: dict[str, Any]) -> tuple[tuple[str, Value], ...]:
@@ -320,8 +320,8 @@ def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) 
         }
         defaults = {key: one.default for key, one in named.items() if one.default is not one.empty}
         defaults.pop("tolerance", None)
-        given = _settings(name, settings, defaults, {})
-        own_solver(place, given, 1e-8)
+        values = _settings(name, settings, defaults, {})
+        own_solver(place, values, 1e-8)
     except ContestantError as error:
         message = str(error)
         raise ContestantError(message if message.startswith(name) else f"{name}: {message}") from None
@@ -331,7 +331,7 @@ def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) 
         raise ContestantError(
             f"{name}: making {places[name]} failed with {type(error).__name__}: {error}"
         ) from None
-    return Contestant(name, _changed(given, defaults), place)
+    return Contestant(name, _changed(values, defaults), place)
 
 
 def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:

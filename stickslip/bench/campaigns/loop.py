@@ -65,5 +65,5 @@ def _records(
 
 def _at_home(record: Any) -> Record:
     """Return a record without its environment, which is that of the campaign."""
-    made: Record = replace(record, environment=None)
-    return made
+    copy: Record = replace(record, environment=None)
+    return copy

@@ -157,8 +157,8 @@ def _read_runs(source: Source, group: Any, hashes: Sequence[str]) -> tuple[RunRe
     runs = source.group(group, "runs")
     problem = _indices(source, runs, "problem", 0, len(hashes))
     columns: dict[str, Any] = {name: source.texts(runs, name) for name in TEXTS}
-    found = [name for name in REALS if name in runs or name not in ADDED]
-    columns |= {name: source.reals(runs, name).tolist() for name in found}
+    names = [name for name in REALS if name in runs or name not in ADDED]
+    columns |= {name: source.reals(runs, name).tolist() for name in names}
     columns |= {name: source.integers(runs, name).tolist() for name in INTEGERS}
     columns["reason"] = _items(source, runs, "reason", str)
     columns["options"] = [options[k] for k in _indices(source, runs, "options", 0, len(options))]
@@ -188,15 +188,15 @@ def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
 def _items(source: Source, group: Any, name: str, kind: Any) -> list[Any]:
     """Read a JSON list of items of a type."""
     place = f"{group.name}/{name}"
-    found = parsed(source.text(group, name), place, source.fail)
-    if not isinstance(found, list):
-        source.fail(place, "a list", shown(str(found)[:200]))
-    return [checked(kind, item, f"{place}[{k}]", source.fail) for k, item in enumerate(found)]
+    items = parsed(source.text(group, name), place, source.fail)
+    if not isinstance(items, list):
+        source.fail(place, "a list", shown(str(items)[:200]))
+    return [checked(kind, item, f"{place}[{k}]", source.fail) for k, item in enumerate(items)]
 
 
 def _indices(source: Source, group: Any, name: str, low: int, high: int) -> list[int]:
     """Read a column of integers from `low` to below `high`."""
-    found = source.integers(group, name)
-    if found.size and (found.min() < low or found.max() >= high):
+    indices = source.integers(group, name)
+    if indices.size and (indices.min() < low or indices.max() >= high):
         source.fail(f"{group.name}/{name}", f"integers in [{low}, {high})", "others")
-    return found.tolist()
+    return indices.tolist()

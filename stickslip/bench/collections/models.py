@@ -108,9 +108,9 @@ def as_model(made: Any, name: str, until: float | None, h: float | None) -> Mode
             " or a problem"
         )
     required = {"until": until} if isinstance(made, stickslip.Robot) else {"until": until, "h": h}
-    for what, value in required.items():
+    for key, value in required.items():
         if value is None:
-            raise ContestantError(f"{name} makes a model that does not say how it is run: {what} is missing")
+            raise ContestantError(f"{name} makes a model that does not say how it is run: {key} is missing")
     assert until is not None
     return Model(made, summary, None, until, h)
 

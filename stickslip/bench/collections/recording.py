@@ -130,8 +130,8 @@ def _meet(
     model: Model = model_of(name, about.given, about.until, about.h)
     about = replace(about, summary=model.summary)
     if isinstance(model.model, STORED):
-        given = {"tolerance": stickslip.WORLD_TOLERANCE} | dict(about.solver_options)
-        answer = solvers.make(about.solver, **given).solve(model.model)
+        options = {"tolerance": stickslip.WORLD_TOLERANCE} | dict(about.solver_options)
+        answer = solvers.make(about.solver, **options).solve(model.model)
         keep(recorded(about, model.model, None, answer, 0, 0.0))
         return
     with suppress(_Enough):

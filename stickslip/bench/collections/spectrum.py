@@ -80,9 +80,9 @@ def _of_box(problem: BoxProblem) -> Spectrum:
         return _from_values(
             np.linalg.svd(A if isinstance(A, np.ndarray) else A.toarray(), compute_uv=False), n
         )
-    found = _estimate(lambda x: A.T @ (A @ x), n, n)
-    root = None if found.conditioning is None else found.conditioning**0.5
-    return Spectrum(found.rank, root, True)
+    estimate = _estimate(lambda x: A.T @ (A @ x), n, n)
+    root = None if estimate.conditioning is None else estimate.conditioning**0.5
+    return Spectrum(estimate.rank, root, True)
 
 
 def _of_contacts(problem: ContactProblem) -> Spectrum:

@@ -120,14 +120,14 @@ def collect(
     out.mkdir(parents=True, exist_ok=True)
     stored = _manifest_of(out)
     now: dict[str, tuple[Piece, ...]] = {}
-    kept: set[str] = set()
+    places: set[str] = set()
     failures: list[Failure] = []
     for k, recipe in enumerate(recipes):
         if progress is not None:
             progress(recipe.place, k, len(recipes))
         pieces = () if again else _found(out, recipe, stored, published)
         if pieces:
-            kept.add(recipe.place)
+            places.add(recipe.place)
         else:
             try:
                 pieces = _make(out, recipe)
@@ -138,15 +138,15 @@ def collect(
                 continue
         now[recipe.place] = pieces
         others = (piece for piece in stored.problems if piece.place != recipe.place)
-        said = stored.recipes | {recipe.place: recipe.as_json()}
-        stored = Manifest(VERSION, said, (*others, *pieces), stored.makers | dict([_maker()]))
+        texts = stored.recipes | {recipe.place: recipe.as_json()}
+        stored = Manifest(VERSION, texts, (*others, *pieces), stored.makers | dict([_maker()]))
         replace_file(out / MANIFEST, stored.text().encode())  # an interruption loses at most one recipe
     stored = _whole(out, stored, [failure.recipe.place for failure in failures], now)
     replace_file(out / MANIFEST, stored.text().encode())
     known = {out / f"{piece.name}.hdf5" for piece in stored.problems}
     return Collected(
         tuple(
-            Made(piece.entry, _verdict(recipe, piece, published), recipe.place in kept)
+            Made(piece.entry, _verdict(recipe, piece, published), recipe.place in places)
             for recipe in recipes
             for piece in now.get(recipe.place, ())
         ),

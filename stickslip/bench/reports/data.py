@@ -118,10 +118,10 @@ def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
 
 def _spread(grid: Grid, solver: str, tolerance: float) -> dict[str, Any]:
     """Times of repeated calls relative to the shortest of each run, by problem."""
-    found = spread(grid, solver, tolerance)
+    result = spread(grid, solver, tolerance)
     names = "calls", "median", "longest"
-    rows = zip(found.calls.tolist(), found.medians.tolist(), found.longest.tolist(), strict=True)
-    return {p: dict(zip(names, row, strict=True)) for p, row in zip(found.problems, rows, strict=True)}
+    rows = zip(result.calls.tolist(), result.medians.tolist(), result.longest.tolist(), strict=True)
+    return {p: dict(zip(names, row, strict=True)) for p, row in zip(result.problems, rows, strict=True)}
 
 
 def _profiles(found: Costs) -> dict[str, Any]:

@@ -41,11 +41,11 @@ def profile_figures(grid: Subject) -> tuple[list[Figure], list[Figure]]:
     panels = [_data_panel(grid, *one, each) for one in everything for each in (True, False)]
     data.append(_figure("Data profiles, all families", panels))
     for t in grid.tolerances if len(families) > 1 else ():
-        found = [(family, costs(grid, t, family)) for family in families]
+        pairs = [(family, costs(grid, t, family)) for family in families]
         at = f"by family, tolerance {power(t)}"
-        panels = [_profile_panel(grid, *one) for one in found]
+        panels = [_profile_panel(grid, *one) for one in pairs]
         performance.append(_figure(f"Performance profiles {at}", panels, 3))
-        panels = [_data_panel(grid, *one, True) for one in found]
+        panels = [_data_panel(grid, *one, True) for one in pairs]
         data.append(_figure(f"Data profiles {at}", panels, 3))
     return [one for one in performance if one], [one for one in data if one]
 
@@ -77,9 +77,9 @@ def problem_accuracy_figure(grid: Subject, entries: Sequence[Entry]) -> Figure |
     """Smallest error over time on single problems."""
 
     def curve(entry: Entry, solver: str) -> Curve:
-        found = reached(grid, entry, solver)
-        shown = found.times > 0.0
-        times, errors = found.times[shown], np.maximum(found.errors[shown], FLOOR)
+        history = reached(grid, entry, solver)
+        shown = history.times > 0.0
+        times, errors = history.times[shown], np.maximum(history.errors[shown], FLOOR)
         if len(times):  # extend the last value to the end of the axis
             times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
         return _curve(solver, times, errors)
@@ -113,11 +113,11 @@ def scaling_figure(grid: Subject, tolerance: float) -> Figure | None:
     """Time over contacts with fits, a panel for each family with a fit."""
     panels = []
     for family in grid.results.families:
-        found = [scaling(grid, family, solver, tolerance) for solver in grid.drawn]
-        if all(fit.exponent is None for fit in found):
+        fits = [scaling(grid, family, solver, tolerance) for solver in grid.drawn]
+        if all(fit.exponent is None for fit in fits):
             continue
         curves = []
-        for fit in found:
+        for fit in fits:
             if fit.factor is not None and fit.exponent is not None:
                 contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
                 curves.append(_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent))

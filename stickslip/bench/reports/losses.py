@@ -45,15 +45,15 @@ def losses(
     """
     unsolved, slower = [], []
     for entry in grid.problems:
-        made = grid.made(entry, tolerance)
-        run = made.pop(solver, None)
+        runs = grid.made(entry, tolerance)
+        run = runs.pop(solver, None)
         if run is None:
             continue
-        times = {other: grid.cost(its) for other, its in made.items() if its.solved}
+        times = {other: grid.cost(its) for other, its in runs.items() if its.solved}
         timed = {other: t for other, t in times.items() if not math.isnan(t)}
         winner = min(timed, key=lambda other: timed[other]) if timed else ""
-        seconds, own = timed.get(winner, math.nan), grid.cost(run)
-        ratio = own / seconds if seconds else math.inf if own else 1.0
+        seconds, cost = timed.get(winner, math.nan), grid.cost(run)
+        ratio = cost / seconds if seconds else math.inf if cost else 1.0
         loss = Loss(entry, tolerance, run, winner, seconds, ratio, len(times))
         if not run.solved:
             unsolved.append(loss)
@@ -66,8 +66,8 @@ def losses(
 
 def unsolved_by_all(grid: Grid, tolerance: float) -> list[tuple[Entry, dict[str, RunRecord]]]:
     """Problems with runs that no solver solves, with their runs."""
-    made = ((entry, grid.made(entry, tolerance)) for entry in grid.problems)
-    return [(entry, runs) for entry, runs in made if runs and not any(run.solved for run in runs.values())]
+    pairs = ((entry, grid.made(entry, tolerance)) for entry in grid.problems)
+    return [(entry, runs) for entry, runs in pairs if runs and not any(run.solved for run in runs.values())]
 
 
 def claims(grid: Grid) -> list[tuple[Entry, str, RunRecord]]:
@@ -110,18 +110,18 @@ def peer_sentence(grid: Subject, solver: str, tolerance: float) -> str:
     peers = [peer for peer in grid.peers if peer != solver and takes_some(grid, peer)]
     both = faster = much = ahead = behind = 0
     for entry in grid.problems:
-        made = grid.made(entry, tolerance)
-        times = [grid.cost(made[peer]) for peer in peers if peer in made]
-        own, best = grid.cost(made.get(solver)), min((t for t in times if t == t), default=math.nan)
-        if math.isnan(own) or math.isnan(best):
+        runs = grid.made(entry, tolerance)
+        times = [grid.cost(runs[peer]) for peer in peers if peer in runs]
+        cost, best = grid.cost(runs.get(solver)), min((t for t in times if t == t), default=math.nan)
+        if math.isnan(cost) or math.isnan(best):
             continue
-        if math.isinf(own) or math.isinf(best):
-            ahead += own < best
-            behind += best < own
+        if math.isinf(cost) or math.isinf(best):
+            ahead += cost < best
+            behind += best < cost
         else:
             both += 1
-            faster += best < own
-            much += own > FACTOR * best
+            faster += best < cost
+            much += cost > FACTOR * best
     if not both + ahead + behind:
         return ""
     return (
@@ -210,11 +210,11 @@ def unsolved_section(grid: Subject) -> Section:
 
 def claims_section(grid: Subject) -> Section:
     """Section on runs whose solver claims success but the judge does not confirm it."""
-    found = claims(grid)
+    triples = claims(grid)
     rows = [
         (solver, is_peer(solver), entry.name, entry.features.contacts, run.tolerance, run.status,
          run.natural, run.natural_scaled, run.error, run.reason)
-        for entry, solver, run in found
+        for entry, solver, run in triples
     ]  # fmt: skip
     columns: list[Column | str] = [
         "solver", "of Siconos", "problem", "contacts", TOLERANCE, "it says", Column("natural", ".2e"),

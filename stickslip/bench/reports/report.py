@@ -95,15 +95,15 @@ def summary(grid: Subject) -> list[str]:
     for tolerance in grid.tolerances:
         if unsolved := len(unsolved_by_all(grid, tolerance)):
             sentences.append(f"At {power(tolerance)} no solver solves {count(unsolved, 'problem')}.")
-    if found := claims(grid):
-        who = listed(list(dict.fromkeys(solver for _, solver, _ in found)))
+    if runs := claims(grid):
+        text = listed(list(dict.fromkeys(solver for _, solver, _ in runs)))
         sentences.append(
-            f"In {count(len(found), 'run')} the solver says that it has solved and the judge does not: {who}."
+            f"In {count(len(runs), 'run')} the solver says that it has solved and the judge does not: {text}."
         )
     missing = {solver: number for solver, number in grid.missing_runs.items() if number}
-    total, who = sum(missing.values()), listed([f"{solver} {number}" for solver, number in missing.items()])
+    total, text = sum(missing.values()), listed([f"{solver} {number}" for solver, number in missing.items()])
     missing_text = (
-        f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({who}); they are missing, not"
+        f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({text}); they are missing, not"
         " failed, and problems on which some solver was not run are left out of comparisons between solvers."
     )
     return [*sentences, missing_text if missing else "No run is missing."]
@@ -117,13 +117,13 @@ def _leaders(grid: Subject, tolerance: float) -> str:
     leaders = [solver for solver in grid.solvers if numbers[solver] == most]
     verb = "solves" if len(leaders) == 1 else "solve"
     text = f"At {power(tolerance)} {listed(leaders)} {verb} most: {most} of {len(grid.problems)} problems"
-    found = costs(grid, tolerance)
-    fastest = (found.ratios == 1.0).sum(axis=0).tolist()
-    if not found.problems or not any(fastest):
-        return text + ("." if found.problems else f". {found.statement}")
-    first = [solver for solver, number in zip(found.solvers, fastest, strict=True) if number == max(fastest)]
+    table = costs(grid, tolerance)
+    fastest = (table.ratios == 1.0).sum(axis=0).tolist()
+    if not table.problems or not any(fastest):
+        return text + ("." if table.problems else f". {table.statement}")
+    first = [solver for solver, number in zip(table.solvers, fastest, strict=True) if number == max(fastest)]
     verb = "is" if len(first) == 1 else "are"
-    return f"{text}; {listed(first)} {verb} fastest on most: {max(fastest)} of {len(found.problems)}."
+    return f"{text}; {listed(first)} {verb} fastest on most: {max(fastest)} of {len(table.problems)}."
 
 
 def _findings(grid: Subject) -> list[Section]:
@@ -172,14 +172,14 @@ def _spread(grid: Subject) -> Section:
 
 def _accuracy(grid: Subject, chosen: Sequence[Entry]) -> list[Section]:
     """Sections on errors over time and over iterations."""
-    found = accuracy(grid)
-    reasons = {"that no solver solves to this tolerance": found.unsolved, "with missing runs": found.missing}
+    data = accuracy(grid)
+    reasons = {"that no solver solves to this tolerance": data.unsolved, "with missing runs": data.missing}
     out = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
-    problems, tightest = count(len(found.problems), "problem"), power(grid.tightest)
+    problems, tightest = count(len(data.problems), "problem"), power(grid.tightest)
     text = _paragraphs(
         "accuracy", problems=problems, tightest=tightest, out=f" Left out: {out}." if out else ""
     )
-    figures = [accuracy_figure(grid, found), problem_accuracy_figure(grid, chosen)]
+    figures = [accuracy_figure(grid, data), problem_accuracy_figure(grid, chosen)]
     text_of_histories = (
         _paragraphs("histories") if chosen else ["No run that can be compared has left a history."]
     )
@@ -205,23 +205,23 @@ def _drawn(figures: Sequence[Figure | None]) -> list[Figure]:
 
 
 def _measured(results: Results, time: str) -> Section:
-    said = results.conditions
+    conditions = results.conditions
     chosen = {"wall": "wall time (--time cpu compares the other)", "cpu": "processor time"}[time]
     rows = [
-        ("tolerances", listed([power(t) for t in said.tolerances])),
-        ("time limit of a run [s]", f"{said.timeout:g}"),
-        ("memory limit of a run [MiB]", f"{said.memory:g}"),
-        ("calls timed, at most", str(said.best_of)),
-        ("runs side by side", str(said.workers)),
-        ("measure", said.measure),
+        ("tolerances", listed([power(t) for t in conditions.tolerances])),
+        ("time limit of a run [s]", f"{conditions.timeout:g}"),
+        ("memory limit of a run [MiB]", f"{conditions.memory:g}"),
+        ("calls timed, at most", str(conditions.best_of)),
+        ("runs side by side", str(conditions.workers)),
+        ("measure", conditions.measure),
     ]
     table = Table("Conditions", ["condition", "value"], rows)
-    return Section("Measurement", _paragraphs("measured", said=said, time=chosen), [table])
+    return Section("Measurement", _paragraphs("measured", said=conditions, time=chosen), [table])
 
 
 def _environment(results: Results) -> Section:
-    own = results.conditions.environment
-    places = list(dict.fromkeys([own, *(run.environment for run in results.runs if run.environment)]))
+    home = results.conditions.environment
+    places = list(dict.fromkeys([home, *(run.environment for run in results.runs if run.environment)]))
     tables = []
     for k, place in enumerate(places, 1):
         rows: list[tuple[Cell, ...]] = [
@@ -233,14 +233,14 @@ def _environment(results: Results) -> Section:
         tables.append(Table(f"Machine and versions{f' {k}' if k > 1 else ''}", ["what", "which"], rows))
     if sources := sorted({(run.solver, run.source) for run in results.runs if run.source}):
         tables.append(Table("Other programs", ["solver", "source"], sources))
-    told = f"Runs were made in {len(places)} environments; times of different machines do not compare."
-    return Section("Environment", [told] if len(places) > 1 else [], tables)
+    note = f"Runs were made in {len(places)} environments; times of different machines do not compare."
+    return Section("Environment", [note] if len(places) > 1 else [], tables)
 
 
 def _reproduce(results: Results) -> Section:
     recipes, problems = sum(bool(entry.recipe) for entry in results.problems), len(results.problems)
-    given = {"identity": identity(results), "recipes": recipes, "problems": problems}
-    text = _paragraphs("reproduce", **given, place=results.conditions.environment)
+    values = {"identity": identity(results), "recipes": recipes, "problems": problems}
+    text = _paragraphs("reproduce", **values, place=results.conditions.environment)
     return Section("How to reproduce", text, code=results.command)
 
 

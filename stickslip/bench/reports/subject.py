@@ -35,9 +35,9 @@ class Subject(Grid):
         """ours: names or labels of solvers; if none of them took part, the solver that solves most problems
         at the tightest tolerance."""
         super().__init__(results, time)
-        wanted = (ours,) if isinstance(ours, str) else tuple(ours)
+        names = (ours,) if isinstance(ours, str) else tuple(ours)
         ranked = sorted(self.solvers, key=lambda solver: -solved(self, solver, self.tightest))
-        self.ours = tuple(s for s in self.solvers if s in wanted or base(s) in wanted) or tuple(ranked[:1])
+        self.ours = tuple(s for s in self.solvers if s in names or base(s) in names) or tuple(ranked[:1])
         total = {s: sum(solved(self, s, tolerance) for tolerance in self.tolerances) for s in self.solvers}
         able = [solver for solver in self.solvers if solver in self.ours or takes_some(self, solver)]
         best = sorted(able, key=lambda solver: (solver not in self.ours, -total[solver]))[:MOST]

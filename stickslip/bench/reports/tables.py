@@ -58,14 +58,14 @@ def glance(grid: Grid, tolerance: float) -> Table:
 
 def spreads(grid: Grid, tolerance: float) -> Table:
     """Spread of the times of repeated calls, by solver."""
-    found = [spread(grid, solver, tolerance) for solver in grid.solvers]
+    results = [spread(grid, solver, tolerance) for solver in grid.solvers]
 
     def share(of: Array, q: float) -> float:
         return 100.0 * (float(np.quantile(of, q)) - 1.0) if len(of) else math.nan
 
     return Table.of(
         f"Spread of times: tolerance {power(tolerance)}",
-        found,
+        results,
         ("solver", lambda one: one.solver),
         ("runs", lambda one: len(one.problems)),
         ("calls of a run", ".0f", lambda one: median(one.calls)),
@@ -104,8 +104,8 @@ def by_family(grid: Subject, tolerance: float) -> Table:
         row: list[Cell] = [family, len(entries)]
         for solver in grid.solvers:
             runs = [grid.run(entry, solver, tolerance) for entry in entries]
-            made = [run for run in runs if run is not None]
-            row.append(sum(run.solved for run in made) if made else None)
+            records = [run for run in runs if run is not None]
+            row.append(sum(run.solved for run in records) if records else None)
         rows.append(row)
     total: list[Cell] = ["all", len(grid.problems), *(solved(grid, s, tolerance) for s in grid.solvers)]
     note = "Of the runs made; how many are missing is in the tables at a glance."
@@ -132,10 +132,10 @@ def exponents(grid: Grid, tolerance: float) -> Table:
 
 def fits(grid: Grid, tolerance: float) -> Table:
     """All fits with their standard errors, or the reasons why there is no fit."""
-    found = [scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers]
+    results = [scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers]
     return Table.of(
         f"Fits: tolerance {power(tolerance)}",
-        found,
+        results,
         ("family", lambda fit: fit.family),
         ("solver", lambda fit: fit.solver),
         ("solved", lambda fit: len(fit.contacts)),

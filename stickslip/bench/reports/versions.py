@@ -42,9 +42,9 @@ def versions_section(results: Results, versions: Sequence[str], time: str = "wal
         for later in versions[1:]:
             second = solver.replace(f"{MARK}{versions[0]}", f"{MARK}{later}", 1)
             for tolerance in grid.tolerances if second in grid.solvers else ():
-                row, found = _compared(grid, solver, second, tolerance, time)
+                row, rows_of_changes = _compared(grid, solver, second, tolerance, time)
                 rows.append([first, later, tolerance, *row])
-                changes += [(change, [first, later, tolerance, *cells]) for change, cells in found]
+                changes += [(change, [first, later, tolerance, *cells]) for change, cells in rows_of_changes]
     changes.sort(key=lambda pair: -pair[0])
     note = (
         f"Times are {TIMES[time]}, of {versions[0]} over that of the other version: above 1 it is faster."
@@ -91,7 +91,7 @@ def _compared(
         ratio = seconds[0] / seconds[1] if all(won) and min(seconds) > 0.0 else math.nan
         if all(won) and math.isfinite(ratio):
             ratios.append(ratio)
-            times = [found for run in runs if (found := interval(grid, run)) is not None]
+            times = [span for run in runs if (span := interval(grid, run)) is not None]
             if len(times) == 2 and not overlap(*times):
                 changed[0] += ratio > 1.0
                 changed[1] += ratio < 1.0

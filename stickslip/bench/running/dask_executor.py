@@ -119,8 +119,8 @@ def local_cluster(workers: int) -> Iterator[Any]:
     from distributed import LocalCluster
 
     settings: dict[str, Any] = {"distributed.scheduler.allowed-failures": RETRIES}
-    for what in ("target", "spill", "pause", "terminate"):  # `WarmProcess` limits memory
-        settings[f"distributed.worker.memory.{what}"] = False
+    for threshold in ("target", "spill", "pause", "terminate"):  # `WarmProcess` limits memory
+        settings[f"distributed.worker.memory.{threshold}"] = False
     with (
         _quiet(),
         tempfile.TemporaryDirectory(prefix="stickslip-dask-", ignore_cleanup_errors=True) as folder,
@@ -160,7 +160,7 @@ class Seat:
         while left:
             try:
                 sent = set[str]()
-                while "missing" in (said := self._asked(list(left)[:most], limits)):
+                while "missing" in (reply := self._asked(list(left)[:most], limits)):
                     if self._address in sent:
                         files = ", ".join(left[0].files.values())
                         raise JobError(f"{files} does not arrive at the worker of Dask at {self._address}")
@@ -170,11 +170,11 @@ class Seat:
                 left.popleft()
                 yield error
                 continue
-            if "failed" in said or "closed" in said:
-                why = said.get("failed", "closed")
+            if "failed" in reply or "closed" in reply:
+                why = reply.get("failed", "closed")
                 raise DaskError(f"a worker of Dask, {self._address}, cannot go on: {why}")
-            most = 1 if "killed" in said and most > 1 else most
-            for one in said["answers"]:
+            most = 1 if "killed" in reply and most > 1 else most
+            for one in reply["answers"]:
                 job = left.popleft()
                 yield job.record(one["record"]) if "record" in one else JobError(one["impossible"])
 
@@ -192,8 +192,8 @@ class Seat:
                 contents = job.contents(path)
             except OSError as error:
                 raise JobError(str(error)) from None
-            given = self._campaign, identity, Path(path).name, contents
-            self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
+            arguments = self._campaign, identity, Path(path).name, contents
+            self._client.run(take_file, *arguments, workers=[self._address], on_error="ignore")
 
     def _asked(self, jobs: Sequence[Work], limits: Limits) -> dict[str, Any]:
         """Submit items and return the answer of the worker.
@@ -210,7 +210,7 @@ class Seat:
         if self._closed:  # by another thread
             self.close()
         try:
-            said = self._answer()
+            reply = self._answer()
         except KilledWorker:
             if len(jobs) > 1:  # send them one by one to find the item
                 return {"killed": True, "answers": []}
@@ -227,8 +227,8 @@ class Seat:
                     "the connection to the Dask scheduler was lost; start the same work again to continue it"
                 ) from None
             raise DaskError(f"a job on Dask failed: {type(error).__name__}: {error}") from None
-        self._address = said["address"]
-        return said
+        self._address = reply["address"]
+        return reply
 
     def _answer(self) -> dict[str, Any]:
         """Wait for the answer without a time limit; raise `DaskError` if there is no worker for `ALONE`
@@ -236,8 +236,8 @@ class Seat:
         since: float | None = None
         while True:
             try:
-                said: dict[str, Any] = self._future.result(timeout=REACHED)
-                return said
+                reply: dict[str, Any] = self._future.result(timeout=REACHED)
+                return reply
             except TimeoutError:
                 if self._future.done():
                     raise
@@ -269,15 +269,15 @@ def _places(client: Any, address: str, times: bool) -> dict[str, Environment]:
     times: whether times will be compared; otherwise differences in `MACHINE` are allowed.
     """
     try:
-        said = client.run(arrive)
+        replies = client.run(arrive)
     except Exception as error:
         raise DaskError(
             f"a worker of the Dask scheduler at {address} cannot run stickslip"
             f" ({type(error).__name__}: {error}); install the same version there"
         ) from None
-    if not said:
+    if not replies:
         raise DaskError(f"the Dask scheduler at {address} has no workers; start some with `dask worker`")
-    places = {name: Environment.from_json(data) for name, data in said.items()}
+    places = {name: Environment.from_json(data) for name, data in replies.items()}
     (first, one), *others = places.items()
     for name, other in others:
         unlike = [key for key, value in asdict(one).items() if value != asdict(other)[key]]
@@ -317,10 +317,10 @@ def take_jobs(
     from distributed.core import Status
 
     worker, kind = get_worker(), thing(work)
-    said = _room(worker, campaign).run([kind.from_json(job) for job in jobs], Limits(**limits))
+    reply = _room(worker, campaign).run([kind.from_json(job) for job in jobs], Limits(**limits))
     if worker.status not in (Status.running, Status.paused):
         raise Reschedule
-    return {"address": worker.address, **said}
+    return {"address": worker.address, **reply}
 
 
 def take_file(campaign: str, identity: str, name: str, contents: dict[str, bytes], dask_worker: Any) -> None:
@@ -378,13 +378,13 @@ class Room:
         paths = {name: str(files[name] or path) for name, path in jobs[0].files.items()}
         if not all(Path(path).exists() for path in paths.values()):
             return False
-        for said in self._process.runs([job.placed(paths) for job in jobs], limits):
-            if not isinstance(said, JobError):
-                record: Any = said
+        for result in self._process.runs([job.placed(paths) for job in jobs], limits):
+            if not isinstance(result, JobError):
+                record: Any = result
                 record = replace(record, environment=record.environment or here())
                 answers.append({"record": record.as_json()})
             elif sent or not paths:
-                answers.append({"impossible": str(said)})
+                answers.append({"impossible": str(result)})
             else:  # the file at this path may be another one on this machine
                 return False
         return True

@@ -122,10 +122,10 @@ class WarmProcess:
 
         Raises a `JobError` if the work cannot be done, for example because its file contains another problem.
         """
-        (said,) = self.runs([job], limits)
-        if isinstance(said, JobError):
-            raise said
-        return said
+        (result,) = self.runs([job], limits)
+        if isinstance(result, JobError):
+            raise result
+        return result
 
     def runs(self, jobs: Sequence[Work], limits: Limits) -> Iterator[Record | JobError]:
         """Yield the records of several items of one kind in order, each as soon as it is available.

@@ -220,16 +220,16 @@ class Peer:
 
         A setting that is ten times slower than another is given up after `least` seconds.
         """
-        last, best, found = time.monotonic() + total, math.inf, []
+        last, best, climbs = time.monotonic() + total, math.inf, []
         for setting in settings:
             if time.monotonic() >= last:
                 break
             limit = min(timeout, max(least, SLOWER * best))
             end = min(last, time.monotonic() + limit) if math.isinf(total) else last
-            found.append(self.climb(setting, tolerance, limit, end))
-            if found[-1][-1].passed:
-                best = min(best, found[-1][-1].seconds)
-        return found
+            climbs.append(self.climb(setting, tolerance, limit, end))
+            if climbs[-1][-1].passed:
+                best = min(best, climbs[-1][-1].seconds)
+        return climbs
 
     def climb(self, run: Run, tolerance: float, limit: float, end: float) -> list[Run]:
         """Tighten the tolerance until a setting passes or fails; each call takes at most `limit` seconds, and
@@ -262,8 +262,8 @@ class Peer:
         residuals, passed = None, False
         if np.isfinite(r).all() and np.isfinite(v).all():
             self.answer = r
-            own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
-            residuals = judge(self.problem, r, v if own else None)
+            global_form = isinstance(self.problem, GlobalProblem) and not self.natural_alone
+            residuals = judge(self.problem, r, v if global_form else None)
             passed = residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)
         seconds = min(reply["seconds"], run.seconds) if run.passed else reply["seconds"]
         return replace(
@@ -277,15 +277,15 @@ class Peer:
         n, velocities = self.problem.size, self.velocities
         self._answer.seek(0)
         try:
-            found = np.load(self._answer, allow_pickle=False)
+            array = np.load(self._answer, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise NoAnswer(Outcome.RAISED, f"its answer is no array: {error}") from None
         finally:
             self._answer.truncate(0)
-        if found.shape != (n + velocities,) or found.dtype != np.float64:
+        if array.shape != (n + velocities,) or array.dtype != np.float64:
             expected = f"expected ({n + velocities},) of float64"
-            raise NoAnswer(Outcome.RAISED, f"its answer has shape {found.shape} of {found.dtype}, {expected}")
-        return found[:n], found[n:]
+            raise NoAnswer(Outcome.RAISED, f"its answer has shape {array.shape} of {array.dtype}, {expected}")
+        return array[:n], array[n:]
 
     def _write(self, storage: str) -> int:
         """Write the problem in a storage for the process; return the size of the text [bytes]."""
@@ -318,11 +318,11 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
     the setting and the number of calls to find it.
     """
     blank = RunRecord(job.problem, job.contestant.label, {}, job.source, job.tolerance, Outcome.RAISED)
-    found = find_siconos()
-    if found.python is None:
-        return replace(blank, reason=f"Siconos was not found; tried {'; '.join(found.tried)}")
-    if job.source not in ("", found.source):
-        return replace(blank, reason=f"{found.source} is here, not {job.source}")
+    place = find_siconos()
+    if place.python is None:
+        return replace(blank, reason=f"Siconos was not found; tried {'; '.join(place.tried)}")
+    if job.source not in ("", place.source):
+        return replace(blank, reason=f"{place.source} is here, not {job.source}")
     chosen = [method for method in methods_for(problem) if method.contestant == job.contestant.name]
     if not chosen or job.contestant.options:
         others = ", ".join(dict.fromkeys(method.contestant for method in methods_for(problem)))
@@ -332,7 +332,7 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
         if job.contestant.options:
             reason = f"{name} takes no options, got {dict(job.contestant.options)}"
         return replace(blank, outcome=Outcome.REFUSED, reason=reason)
-    with Peer(found.python, problem, memory=limits.memory) as peer:
+    with Peer(place.python, problem, memory=limits.memory) as peer:
         settings = [Run(m, s) for s in peer.storages() for m in chosen]
         how = job.tolerance, limits.timeout, SOON, TOTAL * limits.timeout
         runs = [run for each in peer.trials(settings, *how) for run in each]

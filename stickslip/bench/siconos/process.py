@@ -89,8 +89,8 @@ def _probed(python: str) -> tuple[str, str]:
 
 def _environment() -> dict[str, str]:
     """Environment variables: one thread, and no modules of this environment."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    return kept | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    items = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return items | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class NoAnswer(Exception):  # noqa: N818 (describes a state)

@@ -56,13 +56,13 @@ class SiconosSolver(Options):
     def _attempt(self, problem: Problem, guess: Array | None, tolerance: float) -> Attempt:
         """Solve a contact or box problem with Siconos; the result is not certified yet."""
         peer = self._peer(problem)
-        found = [one for one in peer.methods if one.contestant == PEER + self.method]
-        if not found:
+        matches = [one for one in peer.methods if one.contestant == PEER + self.method]
+        if not matches:
             others = ", ".join(dict.fromkeys(one.contestant for one in peer.methods)) or "none"
             raise ProblemError(
                 f"{PEER}{self.method} does not take {problem!r}; solvers of Siconos that do: {others}"
             )
-        begun, run, iterations = time.perf_counter(), Run(found[0], peer.storages()[0]), 0
+        begun, run, iterations = time.perf_counter(), Run(matches[0], peer.storages()[0]), 0
         for share in LADDER:
             run = peer.time(Run(run.method, run.storage, share * tolerance), tolerance, 0.0, 1, self.timeout)
             iterations += run.iterations

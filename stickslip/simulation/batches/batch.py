@@ -300,8 +300,8 @@ class BatchInputs(MutableMapping[str, Any]):
         return np.array([one[name] for one in known])
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
-        n, own = len(self._members), self._members[0].inputs
-        shape = np.shape(own[name]) if name in own else np.shape(value)[1:]
+        n, inputs = len(self._members), self._members[0].inputs
+        shape = np.shape(inputs[name]) if name in inputs else np.shape(value)[1:]
         for one, row in zip(self._members, rows_of(f"input {name!r}", value, n, shape), strict=True):
             one.set_inputs({name: row})
 

@@ -218,19 +218,19 @@ class Member:
         clock, to = self.clock, self.index + 1
         options = self.how.on_failure, self._good, interrupts.run
         try:
-            taken = steps_to(clock.at(to), clock.length(to), self._steps, self.state, self._recall, *options)
+            steps = steps_to(clock.at(to), clock.length(to), self._steps, self.state, self._recall, *options)
             state = self.state
-            for k, step in enumerate(taken, 1):
-                t = clock.at(to) if k == len(taken) else step.state.t
+            for k, step in enumerate(steps, 1):
+                t = clock.at(to) if k == len(steps) else step.state.t
                 state = State(t, step.state.q, step.state.v, step.state.z)
                 self._steps.check(step, state)
         except Missed as missed:
             reason = str(SimulationFailure(missed.t, missed.step, None, missed.more))
             return self._hold(MemberStatus.UNSOLVED, reason)
-        self.state, self._recall = state, partial(attrgetter("memory"), taken[-1])
+        self.state, self._recall = state, partial(attrgetter("memory"), steps[-1])
         self.index = self._settled = to
-        self._lane, self._residual = None, float(taken[-1].natural_scaled)
-        self._worst = max(self._worst, *(float(step.natural_scaled) for step in taken))
+        self._lane, self._residual = None, float(steps[-1].natural_scaled)
+        self._worst = max(self._worst, *(float(step.natural_scaled) for step in steps))
 
     def _together(self, last: int, interrupts: Interrupts) -> bool:
         """Make steps up to index `last` in a compiled call; return whether there was at least one."""

@@ -47,12 +47,12 @@ class Models:
     def give(self, members: Sequence[int], values: Mapping[str, ArrayLike]) -> None:
         """Set parameters of some members: one row for each, or one value for all."""
         default = self.default
-        for name, given in values.items():
+        for name, array in values.items():
             if name not in default:
                 none = "this model has none; those of equations are the numbers of a Family"
                 known = alternatives(name, tuple(default)) if default else none
                 raise ModelError(f"unknown parameter {name!r}; {known}")
-            rows = rows_of(f"parameter {name!r}", given, len(members), default[name].shape)
+            rows = rows_of(f"parameter {name!r}", array, len(members), default[name].shape)
             for k, row in zip(members, rows, strict=True):
                 self.numbers[k][name] = row
 

@@ -98,19 +98,19 @@ def world_contents(
     readouts: list[Readout], title: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Data of a run of bodies at some of its records, or of a world at its start."""
-    found, more = ([], False) if run is None else quantities(run, rows)
-    return scene.static(pack, title) | scene.moving(pack, frames, readouts) | _series(pack, found, more)
+    items, more = ([], False) if run is None else quantities(run, rows)
+    return scene.static(pack, title) | scene.moving(pack, frames, readouts) | _series(pack, items, more)
 
 
 def equation_contents(pack: Pack, run: Trajectory, rows: IntArray, title: str) -> dict[str, Any]:
     """Data of a run of equations at some of its records, which has only quantities over time."""
-    found, more = quantities(run, rows)
+    items, more = quantities(run, rows)
     verdict = np.array(run.verdicts)[rows]
     return {
         "title": title, "names": [], "tolerance": _number(run.tolerance), "t": pack.double(run.t[rows]),
         "penetration": pack.real(run.penetration[rows]), "residual": pack.real(run.natural_scaled[rows]),
         "verdict": pack.small(verdict),
-    } | _series(pack, found, more)  # fmt: skip
+    } | _series(pack, items, more)  # fmt: skip
 
 
 def strongest(frame: Frame, most: int) -> Frame:

@@ -204,14 +204,14 @@ def _cuts(
 
 def _cut(corners: Array, height: Array) -> Array:
     """Clip a convex polygon to non-negative heights, linear in its plane (Sutherland, Hodgman 1974)."""
-    kept = []
+    points = []
     for k in range(len(corners)):
         height_k, previous = height[k], height[k - 1]
         if (height_k >= 0.0) != (previous >= 0.0):
-            kept.append(corners[k - 1] + previous / (previous - height_k) * (corners[k] - corners[k - 1]))
+            points.append(corners[k - 1] + previous / (previous - height_k) * (corners[k] - corners[k - 1]))
         if height_k >= 0.0:
-            kept.append(corners[k])
-    return np.array(kept).reshape(-1, 2)
+            points.append(corners[k])
+    return np.array(points).reshape(-1, 2)
 
 
 def _mesh(polygons: list[Array]) -> Mesh:

@@ -69,9 +69,9 @@ def _of_joint(joint: Any, name: str, rows: IntArray) -> Iterator[Quantity]:
             yield Quantity("joints", f"{name}: position", m, joint.position[rows])
             yield Quantity("joints", f"{name}: speed", f"{m}/s", joint.speed[rows])
         return
-    for what, unit in (("position", "m"), ("angle", "rad")):
-        if (values := getattr(joint, what)) is not None:
-            yield Quantity("joints", f"{name}: {what}", unit, values[rows])
+    for quantity, unit in (("position", "m"), ("angle", "rad")):
+        if (values := getattr(joint, quantity)) is not None:
+            yield Quantity("joints", f"{name}: {quantity}", unit, values[rows])
     yield Quantity("joints", f"{name}: force", "N", np.linalg.norm(joint.force[rows], axis=1))
 
 

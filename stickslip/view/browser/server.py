@@ -113,10 +113,10 @@ def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Ev
         timeout = 60.0
 
         def do_GET(self) -> None:
-            found = answer(self)
-            self.send_response(found.status)
-            self.send_header("Content-Type", found.kind)
-            self.send_header("Content-Length", str(len(found.body)))
+            reply = answer(self)
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.kind)
+            self.send_header("Content-Length", str(len(reply.body)))
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("X-Frame-Options", "SAMEORIGIN")
@@ -124,7 +124,7 @@ def _opened(host: str, address: str, port: int, answer: Any, ended: threading.Ev
                 self.send_header("Connection", "close")
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(found.body)
+                self.wfile.write(reply.body)
 
         do_HEAD = do_POST = do_GET
 

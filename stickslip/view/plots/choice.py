@@ -30,16 +30,16 @@ def check_names(
 ) -> None:
     """Raise a PlotError for a body of a run of equations, or for an interaction or a system of a world."""
     if not run.of_world:
-        given, kind = {"body": body}, "written equations"
+        words, kind = {"body": body}, "written equations"
         known = tuple(part.name for part in run.model.systems)
         prefix = "its systems:"
     else:
-        given, known, kind = {"interaction": interaction, "system": system}, run.model.names, "placed bodies"
+        words, known, kind = {"interaction": interaction, "system": system}, run.model.names, "placed bodies"
         prefix = "its bodies:"
-    for what, name in given.items():
+    for word, name in words.items():
         if name is not None:
             names = alternatives(name, known, prefix, LISTED)
-            raise PlotError(f"no {what} {name!r}: the run is of {kind}; {names}")
+            raise PlotError(f"no {word} {name!r}: the run is of {kind}; {names}")
 
 
 def body_number(run: Trajectory, name: str) -> int:

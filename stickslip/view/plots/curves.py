@@ -27,15 +27,15 @@ def history(
 ) -> Curve:
     """y over time t as a curve of at most `points` points; non-finite values are gaps."""
     t, y = np.asarray(t, float), drawable(y)
-    kept = _envelope(t, y, points)
-    return Curve(name, t[kept], y[kept], style, colour)
+    indices = _envelope(t, y, points)
+    return Curve(name, t[indices], y[indices], style, colour)
 
 
 def orbit(name: str, x: Any, y: Any, points: int = POINTS) -> Curve:
     """A curve in the plane of at most about `points` points; points of straight parts are removed."""
     x, y = drawable(x), drawable(y)
-    kept = _bends(x, y, points)
-    return Curve(name, x[kept], y[kept])
+    indices = _bends(x, y, points)
+    return Curve(name, x[indices], y[indices])
 
 
 def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
@@ -50,8 +50,8 @@ def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
 def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DOTS) -> Curve:
     """Points in the plane, at most about `points`; points that hide each other are drawn once."""
     x, y = drawable(x), drawable(y)
-    kept = _apart(x, y, points)
-    return Curve(name, x[kept], y[kept], "o", colour)
+    indices = _apart(x, y, points)
+    return Curve(name, x[indices], y[indices], "o", colour)
 
 
 def guide(name: str, x: Any, y: Any, style: str = "-") -> Curve:
@@ -84,13 +84,13 @@ def _envelope(t: Array, y: Array, points: int) -> IntArray:
     low, high = float(t.min()), float(t.max())
     share = (t - low) / (high - low) if high > low else np.zeros(n)
     pixel = np.minimum((share * pixels).astype(np.int64), pixels - 1)
-    kept = [_first(pixel), n - 1 - _first(pixel[::-1])]
+    indices = [_first(pixel), n - 1 - _first(pixel[::-1])]
     known = np.flatnonzero(~np.isnan(y))
     order = known[np.lexsort((y[known], pixel[known]))]
-    kept += [order[_first(pixel[order])], order[order.size - 1 - _first(pixel[order[::-1]])]]
+    indices += [order[_first(pixel[order])], order[order.size - 1 - _first(pixel[order[::-1]])]]
     gaps = np.flatnonzero(np.isnan(y))
-    kept.append(gaps[_first(pixel[gaps])])
-    return np.unique(np.concatenate(kept))
+    indices.append(gaps[_first(pixel[gaps])])
+    return np.unique(np.concatenate(indices))
 
 
 def _first(group: Any) -> IntArray:
@@ -103,9 +103,9 @@ def _bends(x: Array, y: Array, points: int, coarsest: float = np.inf) -> IntArra
 
     The threshold of the distance grows until at most `points` points are left, or up to `coarsest`.
     """
-    kept = np.arange(x.size)
+    indices = np.arange(x.size)
     if x.size <= points:
-        return kept
+        return indices
     unit_x, unit_y = _unit(x), _unit(y)
     fixed = np.zeros(x.size, bool)
     fixed[[0, -1]] = True
@@ -114,15 +114,15 @@ def _bends(x: Array, y: Array, points: int, coarsest: float = np.inf) -> IntArra
             fixed[[np.nanargmin(values), np.nanargmax(values)]] = True
     gap = np.isnan(unit_x) | np.isnan(unit_y)
     fixed |= gap & ~np.concatenate([[False], gap[:-1]])
-    kept = kept[~gap | fixed]
+    indices = indices[~gap | fixed]
     near = FINEST
-    while kept.size > max(points, 2 * int(fixed.sum())) and near <= coarsest:
-        before = kept.size
+    while indices.size > max(points, 2 * int(fixed.sum())) and near <= coarsest:
+        before = indices.size
         for start in (1, 2):
-            kept = _without(kept, start, unit_x, unit_y, fixed, near)
-        if kept.size > 0.99 * before:
+            indices = _without(indices, start, unit_x, unit_y, fixed, near)
+        if indices.size > 0.99 * before:
             near *= 1.5
-    return kept
+    return indices
 
 
 def _without(kept: IntArray, start: int, x: Array, y: Array, fixed: np.ndarray, near: float) -> IntArray:
@@ -148,9 +148,9 @@ def _apart(x: Array, y: Array, points: int) -> IntArray:
     cells = 512
     while cells > 1:
         cell = np.floor(unit_x * cells) * (2.0 * cells) + np.floor(unit_y * cells)
-        kept = np.unique(np.concatenate([_first(cell), outer]))
-        if kept.size <= points:
-            return known[kept]
+        indices = np.unique(np.concatenate([_first(cell), outer]))
+        if indices.size <= points:
+            return known[indices]
         cells = cells * 3 // 4
     return known[np.unique(outer)]
 

@@ -212,8 +212,8 @@ def _impulses_of_interactions(run: Trajectory, name: str | None, forces: bool) -
     panels = [_panel("Normal" if tangential else "", label, run, normal)]
     if tangential:
         panels.append(_panel("Tangential", label, run, tangential))
-    what = "Multipliers" if values else "Forces" if forces else "Impulses"
-    return Figure(title_of(run, what, name), panels, across=1, note=note)
+    quantity = "Multipliers" if values else "Forces" if forces else "Impulses"
+    return Figure(title_of(run, quantity, name), panels, across=1, note=note)
 
 
 def _impulses_of_world(run: Trajectory, body: str | None, forces: bool) -> Figure:
