@@ -136,6 +136,6 @@ def feature_rows(
     alone   return one row for each contact
     """
     least = RIM + (2.0 * turn if turn is not None else np.zeros(len(tables.body)))
-    given = (q.reshape(-1, 7), contacts.shape, contacts.point, contacts.frame[:, 0], contacts.gap)
-    rows, count = place_rows(tables, *(np.ascontiguousarray(x) for x in given), least, alone)
+    arrays = (q.reshape(-1, 7), contacts.shape, contacts.point, contacts.frame[:, 0], contacts.gap)
+    rows, count = place_rows(tables, *(np.ascontiguousarray(x) for x in arrays), least, alone)
     return Rows(*(column[:count] for column in rows))

@@ -79,13 +79,13 @@ class Inputs:
 
 def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -> Inputs:
     """Return the inputs of a step, without changes."""
-    world, given, none = prepared.world, prepared.parameters, np.zeros(0)
+    world, parameters, none = prepared.world, prepared.parameters, np.zeros(0)
     n = len(world.names)
     values = (
         state.q.reshape(n, 7), state.v.reshape(n, 6), np.zeros((n, 6)), np.array(h),
         np.array(memory.get("h", [0.0])[0]), memory.get("approach", none), memory.get("joint_approach", none),
-        given.gravity, given.mass, world.inertia, given.law, given.size, given.place, given.effort,
-        given.wrench,
+        parameters.gravity, parameters.mass, world.inertia, parameters.law, parameters.size,
+        parameters.place, parameters.effort, parameters.wrench,
     )  # fmt: skip
     return Inputs(1, *(value[None].astype(complex) for value in values))
 
@@ -93,7 +93,7 @@ def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -
 def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
     """Return the inputs with changes by the columns of `tangents`, each (size, k)."""
     k = max((t.shape[1] for t in tangents.values()), default=1)
-    made: dict[str, Any] = {}
+    changed_fields: dict[str, Any] = {}
     for name, tangent in tangents.items():
         way = tangent.T
         if name == "q":
@@ -108,11 +108,11 @@ def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
         elif name in COEFFICIENTS:
             change, way = way, np.zeros((k, *base.law.shape[1:]))
             way[:, :, COEFFICIENTS.index(name)] = change
-            made["law"] = made.get("law", base.law) + 1j * EPSILON * way
+            changed_fields["law"] = changed_fields.get("law", base.law) + 1j * EPSILON * way
             continue
         value: Complex = getattr(base, name)
-        made[name] = np.ascontiguousarray(value + 1j * EPSILON * way.reshape(k, *value.shape[1:]))
-    return replace(base, k=k, **made)
+        changed_fields[name] = np.ascontiguousarray(value + 1j * EPSILON * way.reshape(k, *value.shape[1:]))
+    return replace(base, k=k, **changed_fields)
 
 
 def changes(x: Complex, k: int) -> Array:
@@ -232,8 +232,8 @@ def _add_written(one: WrittenForce, t: Complex, q: Complex, v: Complex, F: Compl
     p, spin = q[:, b, 3:], turned(q[:, b, 3:], v[:, b, 3:])
     arguments = [t, q[:, b, :3], p, v[:, b, :3], spin]
     f, moment = (
-        np.zeros((1, 3), complex) if given is None else _of_function(given, arguments)
-        for given in (one.force, one.moment)
+        np.zeros((1, 3), complex) if function is None else _of_function(function, arguments)
+        for function in (one.force, one.moment)
     )
     F[:, b, :3] += f
     F[:, b, 3:] += turned(conjugate(p), moment + cross(turned(p, one.point.local), f))

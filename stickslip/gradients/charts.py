@@ -44,8 +44,8 @@ def _backwards(q: Array) -> Array:
 
 def _applied(turning: Array, x: Array) -> Array:
     """Multiply the rotational part of x, (n (3 + b), k), by blocks (n, a, b); return shape (n (3 + a), k)."""
-    given = x.reshape(turning.shape[0], 3 + turning.shape[2], x.shape[1])
-    out = np.concatenate([given[:, :3], np.matmul(turning, given[:, 3:])], axis=1)
+    columns = x.reshape(turning.shape[0], 3 + turning.shape[2], x.shape[1])
+    out = np.concatenate([columns[:, :3], np.matmul(turning, columns[:, 3:])], axis=1)
     return out.reshape(out.shape[0] * out.shape[1], x.shape[1])
 
 

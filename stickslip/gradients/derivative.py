@@ -142,11 +142,11 @@ def flat_change(side: str, shapes: Shapes, name: str, value: Any) -> Array:
     try:
         if np.iscomplexobj(value):
             raise TypeError
-        given = np.array(value, float)
+        numbers = np.array(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{name} is {type(value).__name__}; expected numbers, shape {shape}") from None
-    if given.size != size_of(shape):
-        raise ModelError(f"{name} has shape {given.shape}, expected {shape}")
-    if not np.isfinite(given).all():
+    if numbers.size != size_of(shape):
+        raise ModelError(f"{name} has shape {numbers.shape}, expected {shape}")
+    if not np.isfinite(numbers).all():
         raise ModelError(f"{name} is not finite")
-    return given.reshape(-1, 1)
+    return numbers.reshape(-1, 1)

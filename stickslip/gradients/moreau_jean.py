@@ -94,8 +94,8 @@ class MoreauJeanDerivative(WorldDerivative):
         It is 0 if impulses are unique. Otherwise contacts and joints are redundant: a change that would open
         one of them has no derivative, and `jvp` returns the nearest change that keeps all closed.
         """
-        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        changed, _, _ = self._changed(self._posed.along(given))
+        changes = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
+        changed, _, _ = self._changed(self._posed.along(changes))
         return float(self._response.mismatch(changed).max(initial=0.0))
 
     def _changed(self, effects: Array) -> tuple[Changed, Array, Array]:
@@ -107,9 +107,9 @@ class MoreauJeanDerivative(WorldDerivative):
         changed, q, v = self._changed(effects)
         dv, dr = self._response.forward(changed)
         k, posed, bodies = effects.shape[1], self._posed, self._posed.bodies
-        own, q, v = dv.reshape(bodies.dynamic.size, 6, k), q.copy(), v.copy()
+        twists, q, v = dv.reshape(bodies.dynamic.size, 6, k), q.copy(), v.copy()
         for out, block in zip((q, v), posed.arrival_by_v, strict=True):
-            out.reshape(bodies.count, 6, k)[bodies.dynamic] += np.matmul(block, own)
+            out.reshape(bodies.count, 6, k)[bodies.dynamic] += np.matmul(block, twists)
         r = np.zeros((self.step.r.size, k))
         r[posed.slot] = dr[: posed.slot.size]
         return {"q": q, "v": v, "r": r}
@@ -227,12 +227,14 @@ def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
 def _borders(equations: MoreauJeanEquations) -> list[str]:
     """Return sentences about loaded contacts on the border of a feature, or off their smooth gap."""
     names, body = equations.world.names, equations.contacts.body
-    said = (
+    remarks = (
         (equations.border, "touch where other faces or edges take over"),
         (equations.off & ~equations.border, "touch beside where detection found them: their gap is another"),
     )
     return [
-        f"bodies {names[a]!r} and {names[b]!r} {what}" for mine, what in said for a, b in body[mine].tolist()
+        f"bodies {names[a]!r} and {names[b]!r} {remark}"
+        for mine, remark in remarks
+        for a, b in body[mine].tolist()
     ]
 
 

@@ -250,20 +250,20 @@ class MoreauJeanEquations(Equations):
         and restitution; then displacements and velocities at the end.
         """
         k, at, p, dynamic = given.k, self.middle(given), len(self.sides), self.bodies.dynamic
-        posed, found = self.posed(at), []
+        posed, parts = self.posed(at), []
         drows, mass, J = changes(posed.rows, k), given.mass[:, dynamic, None], given.J[:, dynamic]
         speed = at.v_start[:, dynamic]
         for phase in self.phases:
             v = phase.v.reshape(-1, 6)
-            own = at.f - _momenta(mass, J, v) if phase.forced else _momenta(mass, J, speed - v)
+            momentum = at.f - _momenta(mass, J, v) if phase.forced else _momenta(mass, J, speed - v)
             on_sides = np.concatenate([v, np.zeros((1, 6))])[
                 np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
             ]
             u = np.einsum("kpsi,psi->kp", drows, on_sides)
             u = u + changes(posed.u_bias - phase.left * posed.struck, k)
-            found += [changes(own, k), (drows * phase.r[:, None, None]).reshape(k, p, 12), u[:, :, None]]
-        found += [changes(x, k)[:, :, None] for x in (posed.coefficient, posed.bound, posed.e)]
-        return *found, *self.arrival(at, k)
+            parts += [changes(momentum, k), (drows * phase.r[:, None, None]).reshape(k, p, 12), u[:, :, None]]
+        parts += [changes(x, k)[:, :, None] for x in (posed.coefficient, posed.bound, posed.e)]
+        return *parts, *self.arrival(at, k)
 
     def arrival(self, at: Middle, k: int, dv: Array | None = None) -> tuple[Array, Array]:
         """Return the changes of q (displacements) and v at the end, each (k, n, 6).

@@ -119,9 +119,9 @@ class Chained(Response):
         for linear, momentum, velocity in zip(self._linear, changed.momentum, changed.velocity, strict=True):
             bound = changed.bound if linear is self._linear[-1] else NONE
             pushed = momentum if self._H is None else momentum + self._H @ dr
-            found = linear.forward(Causes(pushed, velocity, NONE, changed.coefficient, -bound, bound))
-            dr = dr + found.r
-        return found.v, dr
+            response = linear.forward(Causes(pushed, velocity, NONE, changed.coefficient, -bound, bound))
+            dr = dr + response.r
+        return response.v, dr
 
     def mismatch(self, changed: Changed) -> Array:
         """Share of these changes that no impulses can follow, shape (k,); 0 for an impact in parts, where it
@@ -137,13 +137,13 @@ class Chained(Response):
         velocity: list[Array] = []
         weights: Array | None = on_v
         for linear in reversed(self._linear):
-            found = linear.backward(v=weights, r=on_r)
+            causes = linear.backward(v=weights, r=on_r)
             if weights is not None:
-                bound, coefficient = found.upper - found.lower, np.zeros_like(found.coefficient)
-            momentum.insert(0, found.momentum)
-            velocity.insert(0, found.velocity)
-            coefficient, weights = coefficient + found.coefficient, None
-            on_r = on_r if self._H is None else on_r + self._H.T @ found.momentum
+                bound, coefficient = causes.upper - causes.lower, np.zeros_like(causes.coefficient)
+            momentum.insert(0, causes.momentum)
+            velocity.insert(0, causes.velocity)
+            coefficient, weights = coefficient + causes.coefficient, None
+            on_r = on_r if self._H is None else on_r + self._H.T @ causes.momentum
         return Changed(tuple(momentum), tuple(velocity), coefficient, bound, np.zeros((0, on_v.shape[1])))
 
 
@@ -242,8 +242,8 @@ class TwoPhases(Response):
         wide[self._extra] = -self._stiff[:, None] * kick[split]
         bound = np.zeros((len(self._expansion.K), k))
         bound[self._block] = changed.bound
-        given = Causes(velocity=wide, coefficient=changed.coefficient, lower=-bound, upper=bound)
-        dr = base + self._expansion.forward(given)[self._at]
+        causes = Causes(velocity=wide, coefficient=changed.coefficient, lower=-bound, upper=bound)
+        dr = base + self._expansion.forward(causes)[self._at]
         return free + self._M.solve(self._H @ dr), dr
 
     def mismatch(self, changed: Changed) -> Array:
@@ -267,8 +267,8 @@ class TwoPhases(Response):
         on_kick[split] = on_base[normals[split]] - self._stiff[:, None] * wide[self._extra]
         on_kick[self._pressed <= 0.0] = 0.0
         on_base[normals] += self._e[:, None] * on_kick
-        found = self._compression.backward(r=on_base)
+        causes = self._compression.backward(r=on_base)
         return Changed(
-            (found.momentum, momentum), (found.velocity, pulled), found.coefficient + expanded.coefficient,
+            (causes.momentum, momentum), (causes.velocity, pulled), causes.coefficient + expanded.coefficient,
             (expanded.upper - expanded.lower)[self._block], self._pressed[:, None] * on_kick,
         )  # fmt: skip

@@ -240,14 +240,14 @@ class RobotEquations(RobotStages):
 
     def name_of(self, block: int) -> str:
         """Return the name of a block in messages."""
-        robot, what, key = self.prepared.robot, int(self.blocks.what[block]), int(self.blocks.key[block])
-        if what == CONTACT:
+        robot, sort, key = self.prepared.robot, int(self.blocks.what[block]), int(self.blocks.key[block])
+        if sort == CONTACT:
             a, b = (robot.names("geom")[g] for g in divmod(key // MOST_OF_A_PAIR, self.prepared.model.ngeom))
             return f"a contact of geoms {a!r} and {b!r}"
-        if what == LIMIT:
+        if sort == LIMIT:
             kind = "tendon" if key & 2 else "joint"
             return f"the limit of {kind} {robot.names(kind)[key // 4]!r}"
-        if what == EQUALITY:
+        if sort == EQUALITY:
             return f"equality {robot.names('equality')[key]!r}"
         if key & 1:
             return f"dry friction of tendon {robot.names('tendon')[key // 2]!r}"

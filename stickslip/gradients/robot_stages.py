@@ -180,9 +180,9 @@ class RobotStages:
         if same.size == len(self.K):
             return _sample(A, v, rows, act, here, (spans(K.offset, here), spans(K.group_offset, here)))
         J, bias, gap, along = base.J.copy(), base.bias.copy(), base.gap.copy(), base.along.copy()
-        keep, kept = spans(K.offset, here), spans(self.K.offset, same)
-        J[kept], bias[kept], gap[kept] = rows.J[keep], rows.bias[keep], rows.gap[keep]
-        along[kept] = _spread(rows)[keep]
+        keep, places = spans(K.offset, here), spans(self.K.offset, same)
+        J[places], bias[places], gap[places] = rows.J[keep], rows.bias[keep], rows.gap[keep]
+        along[places] = _spread(rows)[keep]
         return Sample(A, v, J, bias, gap, along, base.bounds, act)
 
     def _match(self, rows: Rows) -> tuple[IntArray, IntArray]:
@@ -195,8 +195,8 @@ class RobotStages:
         theirs, same, here = self._blocks(rows, np.arange(rows.what.size)), [], []
         pair = np.where(theirs.what == CONTACT, theirs.key // MOST_OF_A_PAIR, theirs.key)
         for i in range(mine.key.size):
-            own = mine.key[i] // MOST_OF_A_PAIR if mine.what[i] == CONTACT else mine.key[i]
-            candidates = np.flatnonzero((theirs.what == mine.what[i]) & (pair == own))
+            number = mine.key[i] // MOST_OF_A_PAIR if mine.what[i] == CONTACT else mine.key[i]
+            candidates = np.flatnonzero((theirs.what == mine.what[i]) & (pair == number))
             near = self._same(mine.part(i), theirs.part(candidates))
             if near.any():
                 away = np.linalg.norm(theirs.point[candidates] - mine.point[i], axis=1)

@@ -85,8 +85,8 @@ class SolutionDerivative(Derivative):
         It is 0 if impulses are unique. Otherwise contacts are redundant: a change that would open one of them
         has no derivative, `jvp` returns the nearest change that keeps all closed, and the share is not 0.
         """
-        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        return float(self._mismatch(given).max(initial=0.0))
+        changes = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
+        return float(self._mismatch(changes).max(initial=0.0))
 
     @abstractmethod
     def _mismatch(self, tangents: Mapping[str, Array]) -> Array: ...

@@ -79,13 +79,13 @@ def exact_point(problem: Reduced, r: Array, tolerance: float, found: bool = Fals
 
     found: keep these impulses even if they are not unique.
     """
-    given = _Problem(problem, tolerance)
-    point = given.polished(given.at(r))
+    equations = _Problem(problem, tolerance)
+    point = equations.polished(equations.at(r))
     if not found and (point.law.kinks or point.error > SAME or not point.factor.full_rank):
-        point = given.canonical(point)
+        point = equations.canonical(point)
     # Determine the cases anew with the accuracy of the refined point.
     accuracy = point.error * np.sqrt(max(1, len(problem.K)))
-    return point if accuracy <= tolerance else given.at(point.r, accuracy)
+    return point if accuracy <= tolerance else equations.at(point.r, accuracy)
 
 
 class _Problem:
@@ -110,10 +110,10 @@ class _Problem:
         """Return the errors of impulses and velocities due to the accuracy of the data [kg m/s], shape
         (n,)."""
         if sp.issparse(self.W):
-            given = abs(self.W @ sp.diags_array(r)).max(axis=1).toarray().reshape(-1)
+            effect = abs(self.W @ sp.diags_array(r)).max(axis=1).toarray().reshape(-1)
         else:
-            given = np.abs(self.W * r).max(axis=1, initial=0.0)
-        doubt = share * self.scales.push * np.maximum(given, np.abs(self.u_free))
+            effect = np.abs(self.W * r).max(axis=1, initial=0.0)
+        doubt = share * self.scales.push * np.maximum(effect, np.abs(self.u_free))
         rubs = np.flatnonzero(self.K.kind == cones.FRICTION)
         normal, size = self.K.offset[rubs], self.K.group_size[self.K.group_offset[rubs]]
         sliding = np.maximum(doubt[normal + 1], doubt[normal + size])

@@ -161,14 +161,14 @@ class Law:
         coefficient = np.zeros((self.scales.coefficient.shape[0], k))
         bounds = np.zeros((2, blocks, k))
         for part in self.parts:
-            given = weights[part.rows]
-            velocity[part.rows] = -np.einsum("cij,cik->cjk", part.B, given)
+            weight = weights[part.rows]
+            velocity[part.rows] = -np.einsum("cij,cik->cjk", part.B, weight)
             if part.group.size:
-                coefficient[part.group] = np.einsum("cig,cik->cgk", part.C, given)
+                coefficient[part.group] = np.einsum("cig,cik->cgk", part.C, weight)
             if part.block.size:
                 factor = part.bound / self.scales.length[part.rows]
                 for side in range(2):
-                    np.add.at(bounds[side], part.block, factor[:, side, None] * given[:, 0])
+                    np.add.at(bounds[side], part.block, factor[:, side, None] * weight[:, 0])
         coefficient /= self.scales.group_length[:, None]
         velocity *= self.scales.push[:, None]
         return Causes(velocity=velocity, coefficient=coefficient, lower=bounds[0], upper=bounds[1])
@@ -244,8 +244,8 @@ def _scalar_part(
     zero = at & (np.abs(y) <= cut) & (low < high)
     inside = ~at | (zero & np.isfinite(low) & np.isfinite(high))
     for k in np.flatnonzero(at & (np.abs(y) <= edge) & (low < high)):
-        taken = "moves inside them" if inside[k] else "stays there"
-        kinks.append((int(block[k]), f"is at a bound with no velocity (taken: it {taken})"))
+        side = "moves inside them" if inside[k] else "stays there"
+        kinks.append((int(block[k]), f"is at a bound with no velocity (taken: it {side})"))
     for k in np.flatnonzero(~at & ((z <= low + edge) | (z >= high - edge))):
         kinks.append((int(block[k]), "is next to a bound (taken: it moves inside them)"))
     opens[rows] = at & (np.abs(y) > edge)
@@ -284,9 +284,9 @@ class _Cones:
         self.moving = (self.speed > cut) & (off <= self.speed) & self.closed[:, None]
         self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
         self.held = self.closed[:, None] & ~self.moving & ~self.idle
-        own = given.doubt[self.rows]
-        normal = own[:, 0]
-        group = np.stack([own[:, part].max(axis=1) for part in self.slices], axis=1)
+        doubt = given.doubt[self.rows]
+        normal = doubt[:, 0]
+        group = np.stack([doubt[:, part].max(axis=1) for part in self.slices], axis=1)
         edge = np.maximum(cut, normal)
         self.opens = ~self.closed & (self.y[:, 0] > edge)
         self.presses = self.closed & (self.z[:, 0] > edge)
@@ -302,7 +302,7 @@ class _Cones:
 
     def slips(self) -> list[Slip]:
         """Return the moving groups of several components, with mu (I - t t') / |y| weighted as in `_slip`."""
-        found = []
+        out = []
         for g, part in enumerate(self.slices):
             moving = self.moving[:, g]
             if part.stop - part.start > 1 and moving.any():
@@ -311,8 +311,8 @@ class _Cones:
                 weight = mu / (speed + mu * self.z[moving, 0])
                 across = np.eye(t.shape[1]) - t[:, :, None] * t[:, None, :]
                 turn = weight[:, None, None] * across
-                found.append(Slip(self.rows[moving, part], self.rows[moving, 0], turn))
-        return found
+                out.append(Slip(self.rows[moving, part], self.rows[moving, 0], turn))
+        return out
 
     def slowest(self) -> float:
         return float(self.speed[self.moving].min(initial=np.inf))

@@ -116,9 +116,9 @@ def checked_memory(memory: Any, names: Iterable[str]) -> Memory:
 def checked_kappa(kappa: float) -> float:
     """Return the smoothing as a float >= 0."""
     try:
-        given = float(kappa)
+        number = float(kappa)
     except (TypeError, ValueError):
-        given = -1.0
-    if not 0.0 <= given < np.inf:
+        number = -1.0
+    if not 0.0 <= number < np.inf:
         raise ModelError(f"kappa is {kappa!r}; it must be a number of at least 0 (0: no smoothing)")
-    return given
+    return number

@@ -56,18 +56,18 @@ class StepEquations(ABC):
         """Inputs x of the step; parameters of a family take precedence over parameters of laws of that
         name."""
         state, family = self.made.state, self.family
-        own = {"q": np.array(state.q), "v": np.array(state.v), "h": np.array([self.made.h])}
-        own["force"] = np.zeros(state.v.size)
+        values = {"q": np.array(state.q), "v": np.array(state.v), "h": np.array([self.made.h])}
+        values["force"] = np.zeros(state.v.size)
         if state.z.size:
-            own["z"] = np.array(state.z)
-        own |= self.remembered()
+            values["z"] = np.array(state.z)
+        values |= self.remembered()
         numbers = (
             {} if family is None else {name: np.array(one.ravel()) for name, one in family.numbers.items()}
         )
         for name in numbers:
-            if name in own:
+            if name in values:
                 raise ModelError(f"the family has a number {name!r}, which is also a name of the step")
-        return own | {name: np.zeros(size) for name, size in self._law_sizes.items()} | numbers
+        return values | {name: np.zeros(size) for name, size in self._law_sizes.items()} | numbers
 
     @cached_property
     def _law_sizes(self) -> dict[str, int]:

@@ -126,9 +126,9 @@ class MoreauJeanEquations(StepEquations):
         size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
         touches = step.active & (forecast > 0.0)
         for k in np.flatnonzero(touches | (np.abs(forecast) <= size)).tolist():
-            what = "gap" if self.delta is None else "gap less delta"
+            term = "gap" if self.delta is None else "gap less delta"
             notes.append(
-                f"{self.name_of(k)} is about to take part in the step, or to leave it: its forecast {what}"
+                f"{self.name_of(k)} is about to take part in the step, or to leave it: its forecast {term}"
                 " is 0"
             )
         for one in self.system.interactions:

@@ -111,9 +111,9 @@ class TangentDerivative(EffectsDerivative):
         tangent = self._tangent
         if tangent.core is None or tangent.core.unique:
             return 0.0
-        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        effects = self._effects(given)
-        part = self._parts(np.asarray(sum(effects[name] @ change for name, change in given.items())))
+        changes = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
+        effects = self._effects(changes)
+        part = self._parts(np.asarray(sum(effects[name] @ change for name, change in changes.items())))
         pulled = part["law"] - tangent.C @ np.linalg.solve(tangent.A, part["balance"])
         changed = Causes(velocity=pulled, **{name: part[name] for name in SETS})
         return float(tangent.core.mismatch(changed).max(initial=0.0))

@@ -248,12 +248,12 @@ def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
 def _three(k: int, terms: Any) -> tuple[float, Any, Any]:
     try:
         value, dq, dv = terms
-        given = float(value)
+        loss = float(value)
     except (TypeError, ValueError):
         raise ModelError(f"loss after {k} steps: expected (value, dq, dv) or None, not {terms!r}") from None
-    if not np.isfinite(given):
-        raise ModelError(f"loss after {k} steps: its value is {given}")
-    return given, dq, dv
+    if not np.isfinite(loss):
+        raise ModelError(f"loss after {k} steps: its value is {loss}")
+    return loss, dq, dv
 
 
 def _vector(k: int, name: str, given: Any, sizes: tuple[int, ...]) -> Array | None:

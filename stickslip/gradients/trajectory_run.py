@@ -177,18 +177,18 @@ def checked_inputs(
     """Return inputs for every step as read-only arrays; `shapes` are their shapes in one step."""
     if not isinstance(controls, Mapping):
         raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
-    taken: dict[str, Array] = {}
-    for name, given in controls.items():
+    inputs: dict[str, Array] = {}
+    for name, numbers in controls.items():
         if name not in shapes:
             raise ModelError(
                 f"unknown control {name!r}; controls that may differ between steps: {', '.join(shapes)}"
             )
         shape = (steps, *shapes[name])
         try:
-            value = np.array(given, float)
+            value = np.array(numbers, float)
         except (TypeError, ValueError):
             raise ModelError(
-                f"control {name} is {type(given).__name__}; expected numbers, shape {shape}"
+                f"control {name} is {type(numbers).__name__}; expected numbers, shape {shape}"
             ) from None
         if value.shape != shape:
             raise ModelError(
@@ -198,8 +198,8 @@ def checked_inputs(
             at = int(np.flatnonzero(~np.isfinite(value.reshape(steps, -1)).all(axis=1))[0])
             raise ModelError(f"control {name} is not finite in step {at}")
         value.flags.writeable = False
-        taken[name] = value
-    return taken
+        inputs[name] = value
+    return inputs
 
 
 def checked_on_failure(on_failure: str) -> str:

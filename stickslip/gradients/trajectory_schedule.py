@@ -47,11 +47,11 @@ class Backwards(Generic[Point, Found]):
                 held.append((at, point))
             self.most = max(self.most, len(held))
             end -= 1
-            found = self.visit(end, self._carried(at, end, point))
+            visit = self.visit(end, self._carried(at, end, point))
             if at == end:
                 held.pop()
             del point
-            yield end, found
+            yield end, visit
 
     def _carried(self, at: int, to: int, point: Point) -> Point:
         """Make steps at, ..., to - 1, and return the state after them."""
@@ -87,10 +87,10 @@ def least_made(steps: int, kept: int) -> int:
 
 def default_kept(steps: int) -> int:
     """Number of stored states with which no step is made more than twice, about √(2 steps)."""
-    kept = 1
-    while _reach(kept, 2) < steps:
-        kept += 1
-    return kept
+    count = 1
+    while _reach(count, 2) < steps:
+        count += 1
+    return count
 
 
 def checked_kept(checkpoints: int | None, steps: int) -> int:

@@ -71,11 +71,11 @@ def sensitivity_along(
     steps: Run, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
 ) -> TrajectorySensitivity:
     """Return the sensitivities along a run; directions of controls may have a first axis of steps."""
-    given, columns = _directions(steps, by)
-    p = next(iter(given.values())).shape[-1]
-    changes = {name: given.get(name, np.zeros((steps.size(name), p))) for name in CARRIED}
-    inputs = {name: value for name, value in given.items() if name not in (*CARRIED, "h")}
-    longer = given.get("h")
+    directions, columns = _directions(steps, by)
+    p = next(iter(directions.values())).shape[-1]
+    changes = {name: directions.get(name, np.zeros((steps.size(name), p))) for name in CARRIED}
+    inputs = {name: value for name, value in directions.items() if name not in (*CARRIED, "h")}
+    longer = directions.get("h")
     point, rows = steps.start, [(steps.start.state, changes["q"], changes["v"])]
     flags = Flags()
     for k in range(len(steps)):

@@ -120,7 +120,7 @@ def checked_controls(
 ) -> dict[str, Array]:
     """Return inputs for every step as read-only arrays."""
     shapes = {name: getattr(prepared.parameters, name).shape for name in CONTROLS}
-    taken = checked_inputs(controls, shapes, steps)
-    if "wrench" in taken and taken["wrench"][:, prepared.world.kind != BodyKind.DYNAMIC].any():
+    inputs = checked_inputs(controls, shapes, steps)
+    if "wrench" in inputs and inputs["wrench"][:, prepared.world.kind != BodyKind.DYNAMIC].any():
         raise ModelError("control wrench pushes a body that is not dynamic: no wrench moves it")
-    return taken
+    return inputs

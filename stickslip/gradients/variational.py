@@ -59,9 +59,9 @@ class VariationalDerivative(WorldDerivative):
         equations = linear.equations
         super().__init__(equations)
         self.step, self.kappa, self._linear = equations.step, kappa, linear
-        n, kept = equations.bodies.count, ("approach", "joint_approach")
-        before = {name: equations.memory[name].shape for name in kept}
-        after = {name: self.step.memory[name].shape for name in kept}
+        n, names = equations.bodies.count, ("approach", "joint_approach")
+        before = {name: equations.memory[name].shape for name in names}
+        after = {name: self.step.memory[name].shape for name in names}
         self.by = {**self.by, "h_before": (1,), **before}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": self.step.r.shape, **after}
         self.unique = linear.system.unique
@@ -183,9 +183,9 @@ def _inside(problem: StepProblem, v: Array, r: Array, tolerance: float) -> Array
     if problem.model == "pyramid":
         return r
     moving = np.flatnonzero(problem.row >= 0)
-    own = np.asarray(v)[moving[np.argsort(problem.row[moving])]].reshape(-1)
+    twists = np.asarray(v)[moving[np.argsort(problem.row[moving])]].reshape(-1)
     tangent = step_tangent(problem, v)
-    impulses = ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance)
+    impulses = ImpulseSet(tangent, r, tangent.contact_velocity(twists), tolerance)
     return r if impulses.unique.all() else impulses.inside
 
 

@@ -76,11 +76,11 @@ class VariationalEquations(Equations):
         self.dry: BoolArray = (self.part != HOLD) & (self.part % 3 == 0)
         self.r = _all_components(problem.contacts.law, r, r.size - self.joint.size)
         """Impulses of all rows, 0 for rows that the solution lacks [N s, N m s], shape (p,)."""
-        own = step.contacts.id, self.joint * len(PARTS) + self.part
-        self.known = matched(own[0], memory["id"]), matched(own[1], memory["joint_id"])
+        ids_of = step.contacts.id, self.joint * len(PARTS) + self.part
+        self.known = matched(ids_of[0], memory["id"]), matched(ids_of[1], memory["joint_id"])
         """Contacts and rows of stops with an approach speed in the memory, each with the positions there."""
         closed = (
-            matched(step.memory[name], ids)[1] for name, ids in zip(("id", "joint_id"), own, strict=True)
+            matched(step.memory[name], ids)[1] for name, ids in zip(("id", "joint_id"), ids_of, strict=True)
         )
         normals, stops = closed
         self.closed = np.concatenate([6 * normals, 6 * nc + stops])
@@ -102,18 +102,18 @@ class VariationalEquations(Equations):
         """
         dynamic, nd = self.bodies.dynamic, self.bodies.dynamic.size
         A, C, end = np.zeros((nd, 6, 6)), np.zeros((len(self.sides), 2, 6)), np.zeros((nd, 6, 6))
-        found, colours = self.values(self.base) if not nd else None, self.colour
+        values, colours = self.values(self.base) if not nd else None, self.colour
         for colour in set(colours[dynamic].tolist()):
             mine = (colours == colour) & (self.bodies.row >= 0)
-            found = self.values(inputs_along(self.base, {"v_end": np.kron(mine[:, None], np.eye(6))}))
-            about = changes(found.y, 6).T
-            leaves = changes(self._momenta(self.base, found.v, self.base.h), 6)
+            values = self.values(inputs_along(self.base, {"v_end": np.kron(mine[:, None], np.eye(6))}))
+            about = changes(values.y, 6).T
+            leaves = changes(self._momenta(self.base, values.v, self.base.h), 6)
             A[mine[dynamic]] = leaves[:, mine].transpose(1, 2, 0)
-            end[mine[dynamic]] = displacements(found.q, 6)[:, mine].transpose(1, 2, 0)
+            end[mine[dynamic]] = displacements(values.q, 6)[:, mine].transpose(1, 2, 0)
             of_mine = np.append(mine, False)[self.sides]
             C[of_mine] = np.broadcast_to(about[:, None], C.shape)[of_mine]
-        assert found is not None
-        return found, A, C, end
+        assert values is not None
+        return values, A, C, end
 
     def _lay_out(self, nc: int, normals: int) -> None:
         n, nd, p = self.bodies.count, self.bodies.dynamic.size, len(self.sides)
@@ -185,14 +185,14 @@ class VariationalEquations(Equations):
         end,
         stored approach speeds, and coefficients and bounds of friction.
         """
-        found, k = self.values(given), given.k
-        pushed = changes(found.rows, k) * self.r[:, None, None]
-        came = over_sides(found.rows[:, self.closed], self.sides[self.closed], given.v)
+        values, k = self.values(given), given.k
+        pushed = changes(values.rows, k) * self.r[:, None, None]
+        came = over_sides(values.rows[:, self.closed], self.sides[self.closed], given.v)
         law = given.law[:, self.pair, :3].reshape(len(given.law), 3 * self.pair.size)
-        bounds = np.concatenate([changes(law, k), changes(found.most, k)], axis=1)
+        bounds = np.concatenate([changes(law, k), changes(values.most, k)], axis=1)
         return (
-            changes(self._left(given, found), k), pushed.reshape(k, len(self.sides), 12),
-            changes(found.y, k)[:, :, None], displacements(found.q, k), changes(found.v, k),
+            changes(self._left(given, values), k), pushed.reshape(k, len(self.sides), 12),
+            changes(values.y, k)[:, :, None], displacements(values.q, k), changes(values.v, k),
             -changes(came, k)[:, :, None], bounds[:, :, None],
         )  # fmt: skip
 

@@ -45,8 +45,8 @@ class Linear:
     def __init__(self, equations: VariationalEquations, kappa: float):
         self.equations, self.nc = equations, equations.problem.contacts.gap.size
         n, dynamic = equations.bodies.count, equations.bodies.dynamic
-        found, A, C, self.end = equations.by_end
-        self.rows = found.rows[0].real
+        values, A, C, self.end = equations.by_end
+        self.rows = values.rows[0].real
         """Rows of contacts and joints at the start [-, m], shape (p, 2, 6)."""
         inverse: Array = np.asarray(np.linalg.inv(A), float)
         self._light = np.zeros((n + 1, 6, 6))
@@ -54,8 +54,8 @@ class Linear:
         self._fast = np.zeros((n + 1, 6))
         pushed = np.matmul(self._light[:n], equations.problem.p[:, :, None])[:, :, 0]
         self._fast[:n] = np.abs(equations.v) + np.abs(pushed)
-        self._contacts(found, kappa)
-        self._joints(found, kappa)
+        self._contacts(values, kappa)
+        self._joints(values, kappa)
         self._solve(inverse, C)
 
     def _weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
@@ -70,8 +70,8 @@ class Linear:
     def _contacts(self, found: Values, kappa: float) -> None:
         """Compute the derivatives of contact laws by their variables and impulses, (nc, 6, 6) each, and by
         coefficients, (nc, 6, 3)."""
-        given, nc, problem = self.equations, self.nc, self.equations.problem
-        w, scale = (x.reshape(nc, 6) for x in self._weights(self.rows[: 6 * nc], given.sides[: 6 * nc]))
+        equations, nc, problem = self.equations, self.nc, self.equations.problem
+        w, scale = (x.reshape(nc, 6) for x in self._weights(self.rows[: 6 * nc], equations.sides[: 6 * nc]))
         scale[:, 0] = scale[:, :3].max(
             axis=1, initial=0.0
         )  # what slides has no normal velocity to measure by
@@ -79,25 +79,25 @@ class Linear:
         self.L_u, self.L_r, self.L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
         self.state, self.mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
         laws.contact_laws(
-            laws.Choice(MODELS.index(problem.model), kappa, given.h), problem.contacts.law,
-            given.r[: 6 * nc].reshape(nc, 6), y[:, 0].copy(), u.copy(), laws.Sizes(w, scale),
+            laws.Choice(MODELS.index(problem.model), kappa, equations.h), problem.contacts.law,
+            equations.r[: 6 * nc].reshape(nc, 6), y[:, 0].copy(), u.copy(), laws.Sizes(w, scale),
             laws.Slopes(self.L_u, self.L_r, self.L_mu, self.state, self.mark),
         )  # fmt: skip
 
     def _joints(self, found: Values, kappa: float) -> None:
         """Compute the derivatives of the laws of joint rows by their variables, impulses and bounds, (mj,)
         each."""
-        given, first = self.equations, 6 * self.nc
-        mj, law = len(given.sides) - first, np.flatnonzero(given.part != HOLD)
+        equations, first = self.equations, 6 * self.nc
+        mj, law = len(equations.sides) - first, np.flatnonzero(equations.part != HOLD)
         self.on, self.slack, self.by_most = np.ones(mj), np.zeros(mj), np.zeros(mj)
         self.joint_mark = np.zeros(mj, np.int64)
         if not law.size:
             return
         out = laws.Slopes(*np.zeros((3, law.size)), *np.zeros((2, law.size), np.int64))
-        sizes = laws.Sizes(*self._weights(self.rows[first + law], given.sides[first + law]))
+        sizes = laws.Sizes(*self._weights(self.rows[first + law], equations.sides[first + law]))
         laws.joint_laws(
-            laws.Choice(0, kappa, given.h), given.dry[law], found.most[0, law].real.copy(),
-            given.r[first + law], found.y[0, first + law].real.copy(), sizes, out,
+            laws.Choice(0, kappa, equations.h), equations.dry[law], found.most[0, law].real.copy(),
+            equations.r[first + law], found.y[0, first + law].real.copy(), sizes, out,
         )  # fmt: skip
         self.on[law], self.slack[law], self.by_most[law], self.joint_mark[law] = *out[:3], out.mark
 
@@ -107,14 +107,14 @@ class Linear:
         nc, joints = self.nc, np.ones(self.on.size, bool)
         off = self.L_r.copy()
         off[:, range(6), range(6)] = 0.0
-        kept: BoolArray = (self.L_u != 0.0).any(axis=-1) | (off != 0.0).any(axis=-1)
-        self.unknown = np.flatnonzero(np.concatenate([kept.reshape(-1), joints]))
+        components: BoolArray = (self.L_u != 0.0).any(axis=-1) | (off != 0.0).any(axis=-1)
+        self.unknown = np.flatnonzero(np.concatenate([components.reshape(-1), joints]))
         """Rows with unknown impulses; other impulses depend only on coefficients [-], shape (m,)."""
         moves = np.matmul(self.L_u, C[: 6 * nc].reshape(nc, 6, 12)).reshape(-1, 2, 6)
         moves = np.concatenate([moves, self.on[:, None, None] * C[6 * nc :]])
         at = np.full(len(moves), -1)
         at[self.unknown] = np.arange(self.unknown.size)
-        i, k, m = np.nonzero(kept[:, :, None] & kept[:, None, :] & (self.L_r != 0.0))
+        i, k, m = np.nonzero(components[:, :, None] & components[:, None, :] & (self.L_r != 0.0))
         slack = np.flatnonzero(self.slack)
         D = (
             np.concatenate([self.L_r[i, k, m], self.slack[slack]]),

@@ -90,9 +90,9 @@ class Equations(ABC):
 
     def along(self, tangents: Mapping[str, Array]) -> Array:
         """Return the changes of all lines along the columns of `tangents`, shape (size, k)."""
-        given = inputs_along(self.base, tangents)
-        out = np.zeros((self.size, given.k))
-        for part, value in zip(self.parts, self.effects(given), strict=True):
+        inputs = inputs_along(self.base, tangents)
+        out = np.zeros((self.size, inputs.k))
+        for part, value in zip(self.parts, self.effects(inputs), strict=True):
             kernels.add_lines(value, part.line, out)
         return out
 
@@ -122,8 +122,8 @@ class Equations(ABC):
                     apart[i] |= met - {i}
         colour = np.full(n, -1)
         for i in sorted(range(n), key=lambda i: -len(apart[i])):
-            taken = {int(colour[j]) for j in apart[i]}
-            colour[i] = next(c for c in range(n) if c not in taken)
+            neighbours = {int(colour[j]) for j in apart[i]}
+            colour[i] = next(c for c in range(n) if c not in neighbours)
         return colour
 
     def _bodies_of(self, name: str) -> IntArray | None:
@@ -198,8 +198,8 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
 
     def __init__(self, equations: Equations):
         self._equations = equations
-        n, given = equations.bodies.count, equations.prepared.parameters
-        parameters = {name: getattr(given, name).shape for name in Parameters.names()}
+        n, numbers = equations.bodies.count, equations.prepared.parameters
+        parameters = {name: getattr(numbers, name).shape for name in Parameters.names()}
         self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
         self._matrices: dict[str, Any] = {}
         self._whole: dict[str, dict[str, Array]] = {}

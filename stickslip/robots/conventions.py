@@ -32,13 +32,13 @@ BOUNDED = ("geom_friction", "pair_friction", "dof_frictionloss", "tendon_frictio
 def unused(model: Any) -> tuple[str, ...]:
     """Return a sentence for each entry of the model that has no effect with hard contact."""
     mujoco, sentences = load_mujoco(), []
-    for what, _, ref, imp in SOFT:
+    for noun, _, ref, imp in SOFT:
         for name, default in ((ref, SOLREF), (imp, SOLIMP)):
             values = getattr(model, name, np.zeros((0, len(default))))
             count = int((np.abs(values - np.array(default)) > 1e-12).any(axis=1).sum())
             if count:
                 short = name.split("_")[1]
-                sentences.append(f"{short} of {count} {what}{'s' if count > 1 else ''}: contact here is hard")
+                sentences.append(f"{short} of {count} {noun}{'s' if count > 1 else ''}: contact here is hard")
     option = model.opt
     for name, usual, why in (
         ("impratio", 1.0, "friction here is exact"),
@@ -83,7 +83,7 @@ def check(model: Any, name: str) -> None:
     """Raise a ModelError that names the first unsupported element of the model."""
     mujoco = load_mujoco()
     obj = mujoco.mjtObj
-    for count, what, kind in (
+    for count, feature, kind in (
         (model.nflex, "flexible bodies (flex)", obj.mjOBJ_FLEX), (model.nplugin, "plugins", obj.mjOBJ_PLUGIN),
         (getattr(model, "nhistory", 0), "delays of actuators or sensors", None),
     ):  # fmt: skip
@@ -91,7 +91,7 @@ def check(model: Any, name: str) -> None:
             names = [] if kind is None else [mujoco.mj_id2name(model, kind, k) for k in range(count)]
             labels = ", ".join(repr(label) for label in names if label)
             prefix = f"{labels}: " if labels else ""
-            raise ModelError(f"{name}: {prefix}{what} are not supported; remove them from the model")
+            raise ModelError(f"{name}: {prefix}{feature} are not supported; remove them from the model")
     body = int(mujoco.mjtTrn.mjTRN_BODY)
     for k in np.flatnonzero(model.actuator_trntype == body).tolist():
         label = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"number {k}"
@@ -105,7 +105,7 @@ def _check_numbers(model: Any, name: str) -> None:
     """Raise a ModelError that names the first non-finite number, or negative coefficient of friction."""
     mujoco = load_mujoco()
     for kind, owner in OWNERS.items():
-        what = getattr(mujoco.mjtObj, f"mjOBJ_{owner.upper()}")
+        code = getattr(mujoco.mjtObj, f"mjOBJ_{owner.upper()}")
         fields = [
             field for field in dir(model) if field.startswith(f"{kind}_") and not field.endswith("_user")
         ]
@@ -121,7 +121,7 @@ def _check_numbers(model: Any, name: str) -> None:
             k = int(np.flatnonzero(~np.isfinite(rows).all(axis=1) | (friction & (rows < 0.0).any(axis=1)))[0])
             if kind == "dof":
                 k = int(model.dof_jntid[k])
-            label = mujoco.mj_id2name(model, what, k) or f"{owner}{k}"
+            label = mujoco.mj_id2name(model, code, k) or f"{owner}{k}"
             expected = "numbers from 0 on" if friction else "finite numbers"
             raise ModelError(
                 f"{name}: {field.removeprefix(kind + '_')} of {owner} {label!r} is {rows[k].tolist()};"

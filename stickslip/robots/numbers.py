@@ -22,12 +22,12 @@ BOUNCES = ("restitution", "limit_restitution")
 def numbers_of(model: Any, **numbers: Array) -> Iterator[None]:
     """Context in which MuJoCo's model has other masses or coefficients of friction."""
     fields = {"mass": "body_mass", "friction": "geom_friction"}
-    own = {name: np.array(getattr(model, fields[name])) for name in numbers}
+    arrays = {name: np.array(getattr(model, fields[name])) for name in numbers}
     write_numbers(model, **numbers)
     try:
         yield
     finally:
-        write_numbers(model, **own)
+        write_numbers(model, **arrays)
 
 
 def write_numbers(model: Any, mass: Array | None = None, friction: Array | None = None) -> None:
@@ -49,10 +49,10 @@ def robot_with(robot: Robot, **numbers: Array) -> Robot:
     These are masses of bodies and friction of geoms as in `write_numbers`, restitution of geoms [-], shape
     (ngeom,), and at limits [-], shape (njnt + ntendon,).
     """
-    own = numbers_in(robot)
+    arrays = numbers_in(robot)
     for name, value in numbers.items():
-        _check(name, np.asarray(value, float).reshape(own[name].shape), own[name])
-    e, limits = (np.array(numbers.pop(name, own[name]), float) for name in BOUNCES)
+        _check(name, np.asarray(value, float).reshape(arrays[name].shape), arrays[name])
+    e, limits = (np.array(numbers.pop(name, arrays[name]), float) for name in BOUNCES)
     model = copy.copy(robot.model)
     write_numbers(model, **numbers)
     return replace(robot, model=model, restitution=e, limit_restitution=limits)

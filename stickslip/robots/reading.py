@@ -77,8 +77,8 @@ class Source:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Sentences about elements of URDF that MuJoCo does not read."""
-        own = ignored_elements(self.text) if self.kind == "URDF" else ()
-        return *own, *(
+        elements = ignored_elements(self.text) if self.kind == "URDF" else ()
+        return *elements, *(
             f"{name}: {sentence}"
             for name, content in self.includes.items()
             if ElementTree.fromstring(content).tag == "robot"
@@ -93,8 +93,8 @@ def read_source(source: str | PathLike[str], search: Sequence[str | PathLike[str
         return _Reader("the model", None, search).read(text)
     path = Path(text)
     if not path.is_file():
-        what = "this is a folder" if text.strip() and path.is_dir() else "there is no such file"
-        raise ModelError(f"{text!r}: {what}; give the path or the text of an MJCF or URDF model")
+        reason = "this is a folder" if text.strip() and path.is_dir() else "there is no such file"
+        raise ModelError(f"{text!r}: {reason}; give the path or the text of an MJCF or URDF model")
     reader = _Reader(str(path), path.resolve().parent, search)
     return reader.read(reader.text_of(path))
 
@@ -119,8 +119,8 @@ class _Reader:
             raise ModelError(f"search is {search!r}; expected paths of folders") from None
         for path in self.search:
             if not path.is_dir():
-                what = "is not a folder" if path.exists() else "does not exist"
-                raise ModelError(f"search: {str(path)!r} {what}; give folders for meshes and packages")
+                reason = "is not a folder" if path.exists() else "does not exist"
+                raise ModelError(f"search: {str(path)!r} {reason}; give folders for meshes and packages")
         self.source = Source(name, "", "")
         self.bytes = 0
         """Total size of the files read so far."""
@@ -198,9 +198,9 @@ class _Reader:
             self.check_memory(element, lines, name)
         for key, value in requests.items():
             if value > most:
-                what = f"{key} of " if element.tag == "size" else ""
+                label = f"{key} of " if element.tag == "size" else ""
                 raise ModelError(
-                    f"{name}: line {lines[element]}: {what}<{element.tag}> is {value:,}; at most {most:,}"
+                    f"{name}: line {lines[element]}: {label}<{element.tag}> is {value:,}; at most {most:,}"
                 )
         for inner in element:
             self.check_sizes(inner, lines, name, copies, depth + 1)
@@ -357,9 +357,9 @@ def explained(error: str, name: str, source: Any = None) -> str:
     if match is None:
         return f"{name}: {text}"
     text, tag, label, line = text[: match.start()].strip(), *match.group(1, 2, 3)
-    what = f"element {tag!r}" if tag else f"element of name {label!r}" if label else "an element"
+    place = f"element {tag!r}" if tag else f"element of name {label!r}" if label else "an element"
     if int(line or 0) > 0:
-        return f"{name}: {text} ({what}, line {line})"
+        return f"{name}: {text} ({place}, line {line})"
     files = {"": source.text.encode(), **source.includes} if isinstance(source, Source) else {}
     words = {tag, label, *re.findall(r"'([^']*)'", text)} - {None, ""}
     places = [
@@ -374,9 +374,9 @@ def explained(error: str, name: str, source: Any = None) -> str:
     ]
     if len(places) == 1:
         file, number = places[0]
-        return f"{name}: {text} ({what}, line {number}{f' of {file}' if file else ''})"
+        return f"{name}: {text} ({place}, line {number}{f' of {file}' if file else ''})"
     candidates = ", ".join(file for file in dict.fromkeys(file for file, _ in places) if file)
-    return f"{name}: {text} ({what}{', in ' + candidates if candidates else ''})"
+    return f"{name}: {text} ({place}{', in ' + candidates if candidates else ''})"
 
 
 def _product(values: Iterable[str]) -> int:

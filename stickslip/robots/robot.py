@@ -200,8 +200,8 @@ class Robot:
         }  # fmt: skip
         if kind not in counts:
             raise UnknownNameError(f"unknown kind {kind!r} of names; {alternatives(kind, counts)}")
-        what = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
-        return tuple(mujoco.mj_id2name(self.model, what, k) or f"{kind}{k}" for k in range(counts[kind]))
+        code = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+        return tuple(mujoco.mj_id2name(self.model, code, k) or f"{kind}{k}" for k in range(counts[kind]))
 
     @property
     def start(self) -> State:

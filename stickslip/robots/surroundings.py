@@ -64,7 +64,7 @@ def check_world(robot: "Robot", world: Any) -> None:
             f"gravity is {g.tolist()} in the robot's file and {world.gravity.tolist()} in the world; make"
             " them the same"
         )
-    for what, kinds, names in (
+    for noun, kinds, names in (
         ("body", ("body", "joint", "geom"), world.names),
         ("joint", ("joint", "tendon", "equality"), world.joints.names),
         ("force", ("tendon", "actuator"), tuple(force_names(world))),
@@ -75,7 +75,7 @@ def check_world(robot: "Robot", world: Any) -> None:
             for name in names:
                 if name in known:
                     raise ModelError(
-                        f"{what} {name!r} of the world: the robot has a {kind} with this name; rename it"
+                        f"{noun} {name!r} of the world: the robot has a {kind} with this name; rename it"
                     )
 
 

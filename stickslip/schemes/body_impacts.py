@@ -91,10 +91,10 @@ def in_two_phases(blocks: Blocks, start: Start, solver: Solver) -> tuple[Array, 
     compression = solver.solve(_before_forces(blocks, start), guess=guess)
     # 2. Expansion, from the impulses that restitution prescribes.
     e = np.concatenate([blocks.contacts.law[:, 3], np.zeros(len(blocks.K) - blocks.count)])
-    given, kicked, kick = given_back(blocks.K, compression.r, e)
-    problem = _after_impulses(blocks, start, start.f, given)
+    impulse, kicked, kick = given_back(blocks.K, compression.r, e)
+    problem = _after_impulses(blocks, start, start.f, impulse)
     r, expansion, reason = _expand(problem, kicked, kick, solver)
-    return given + r, (compression, expansion), reason
+    return impulse + r, (compression, expansion), reason
 
 
 def impulsive(K: ProductSet) -> ProductSet:

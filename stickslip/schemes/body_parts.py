@@ -99,11 +99,11 @@ def sweep_back(
 
     def domain(first: int, end: int) -> Any:
         chosen = order[first:end]
-        wanted = correction.Wanted(
+        goal = correction.Wanted(
             blocks.sides[chosen], blocks.rows[3 * chosen], np.zeros(end - first, np.bool_),
             overlaps.need[chosen], overlaps.largest,
         )  # fmt: skip
-        return parts.Domain(correction.pushing_of(bodies, wanted), bodies.row, shift)
+        return parts.Domain(correction.pushing_of(bodies, goal), bodies.row, shift)
 
     with Team() as team:
         held: list[list[Held]] = []

@@ -82,11 +82,11 @@ def _views(n: int) -> Callable[[int], Array]:
     room: Any = ctypes.c_double * n
 
     def view(address: int) -> Array:
-        found = cache.get(address)
-        if found is None:
+        array = cache.get(address)
+        if array is None:
             if len(cache) >= KEPT:
                 cache.clear()
-            found = cache[address] = np.frombuffer(room.from_address(address))
-        return found
+            array = cache[address] = np.frombuffer(room.from_address(address))
+        return array
 
     return view

@@ -69,8 +69,8 @@ class Composite(Scheme):
     def begin(self, system: NonsmoothSystem | PreparedSystem, state: State, h: float) -> Memory:
         memory: Memory = {}
         for i, part in enumerate(self.parts(system)):
-            own = part.scheme.begin(part.system, part.state(state), h)
-            memory.update({f"{i}/{name}": array for name, array in own.items()})
+            arrays = part.scheme.begin(part.system, part.state(state), h)
+            memory.update({f"{i}/{name}": array for name, array in arrays.items()})
         return memory
 
     def step(
@@ -80,8 +80,8 @@ class Composite(Scheme):
         parts = self.parts(prepared)
         for i, part in enumerate(parts):
             start = f"{i}/"
-            own = {name[len(start) :]: array for name, array in memory.items() if name.startswith(start)}
-            steps.append(part.scheme.step(part.system, part.state(state), own, h, solver))
+            arrays = {name[len(start) :]: array for name, array in memory.items() if name.startswith(start)}
+            steps.append(part.scheme.step(part.system, part.state(state), arrays, h, solver))
         return _joined(prepared.system, state, h, parts, steps, self.levels(prepared))
 
     def parts(self, system: NonsmoothSystem | PreparedSystem) -> tuple[Part, ...]:
@@ -191,7 +191,9 @@ def _joined(
         InteractionPart(
             gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
             levels,
-            tuple(own.components[x] for own, step in zip(parts, steps, strict=True) for x in step.components),
+            tuple(
+                place.components[x] for place, step in zip(parts, steps, strict=True) for x in step.components
+            ),
         ),
         solves=tuple(solution for step in steps for solution in step.solves),
         newton=max(step.newton for step in steps),

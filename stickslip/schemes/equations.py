@@ -320,12 +320,12 @@ class _OfWorld(Pushing):
         return out.reshape(-1)
 
     def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        given, rates = self.given, self.given.paths.twists(t)
+        world, rates = self.given, self.given.paths.twists(t)
         F = np.zeros((3, *rates.shape))
-        rates[given.bodies] = v[self.at_v].reshape(-1, 6)
-        given.forces.add(t, self._places(t, q), rates.reshape(-1), F)
+        rates[world.bodies] = v[self.at_v].reshape(-1, 6)
+        world.forces.add(t, self._places(t, q), rates.reshape(-1), F)
         out = np.zeros(self.reach.whole[1])
-        out[self.at_v] = F.sum(axis=0)[given.bodies].reshape(-1)
+        out[self.at_v] = F.sum(axis=0)[world.bodies].reshape(-1)
         return out
 
     def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array:

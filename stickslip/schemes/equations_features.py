@@ -247,12 +247,12 @@ class FeatureSearch:
         way *= WIDER * h
         turn = np.maximum(h * np.linalg.norm(v[:, 3:], axis=1), FARTHEST if flipped else 0.0)
         touch, margin = self._bodies.touch, float(np.sort(way)[-2:].sum())
-        found = self._shapes.near(self._detector, q.reshape(-1), margin + touch, touch, turn)
-        gap = found.gaps(q)
-        close = gap <= way[found.body].sum(axis=1) + touch
+        contacts = self._shapes.near(self._detector, q.reshape(-1), margin + touch, touch, turn)
+        gap = contacts.gaps(q)
+        close = gap <= way[contacts.body].sum(axis=1) + touch
         late = [one.rows for one in entered]
         before = np.full(sum(map(len, late)), -np.inf)
-        rows, gap = _together([*late, found.only(close)]), np.concatenate([before, gap[close]])
+        rows, gap = _together([*late, contacts.only(close)]), np.concatenate([before, gap[close]])
         return self._placed(rows, gap, names, flipped)
 
     def entered(
@@ -305,17 +305,17 @@ class FeatureSearch:
         order = first[np.lexsort((rows.key[first], rows.rank[first], gap[first]))]
         pair, name = self._pair_of(rows), names_of(rows)
         # 2. Features of the previous step, then the others.
-        kept, at = set(names[names > 0.0].tolist()), {float(x): k for k, x in enumerate(names)}
-        taken = {at[x]: i for i in order.tolist() if (x := float(name[i])) in kept}
+        names_before, at = set(names[names > 0.0].tolist()), {float(x): k for k, x in enumerate(names)}
+        row_of = {at[x]: i for i in order.tolist() if (x := float(name[i])) in names_before}
         for i in order.tolist():
-            if float(name[i]) in kept:
+            if float(name[i]) in names_before:
                 continue
-            free = (k for k in range(self.start[pair[i]], self.start[pair[i] + 1]) if k not in taken)
+            free = (k for k in range(self.start[pair[i]], self.start[pair[i] + 1]) if k not in row_of)
             slot = next(free, None)
             if slot is not None:
-                taken[slot] = i
-        slots = np.array(sorted(taken), np.int64)
-        chosen = rows.only(np.array([taken[k] for k in sorted(taken)], np.int64))
+                row_of[slot] = i
+        slots = np.array(sorted(row_of), np.int64)
+        chosen = rows.only(np.array([row_of[k] for k in sorted(row_of)], np.int64))
         return FoundFeatures(self, replace(chosen, id=self.id[slots]), slots, flipped)
 
 

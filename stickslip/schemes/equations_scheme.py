@@ -50,9 +50,9 @@ class ByEquations:
         """Return the step of length h that begins at `state`."""
         prepared = PreparedWorld.of(world)
         equations = prepared.equations
-        own = {name.removeprefix(OWN): value for name, value in memory.items() if name.startswith(OWN)}
+        arrays = {name.removeprefix(OWN): value for name, value in memory.items() if name.startswith(OWN)}
         inside = equations.inside(state)
-        step = self.scheme.step(equations.prepared, inside, own, h, solver)
+        step = self.scheme.step(equations.prepared, inside, arrays, h, solver)
         return _world_step(prepared, equations, state, inside, step)
 
 

@@ -110,9 +110,9 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
         columns, column, states = {}, 0, []
         for i in bound.systems:
             k = numbers.index(i)
-            own = flows[k].x
-            states.append(np.arange(own.start, own.stop))
-            columns[k] = slice(column, column + own.stop - own.start)
+            places = flows[k].x
+            states.append(np.arange(places.start, places.stop))
+            columns[k] = slice(column, column + places.stop - places.start)
             column = columns[k].stop
         ties.append(Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size)))
         component += bound.law.size

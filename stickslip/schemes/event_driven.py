@@ -164,12 +164,12 @@ class EventDriven(MarchingScheme):
         Run(at, switches, guards).carry(state.t + h)
         lam, y = switches.finish()
         covered = h if at.t == state.t + h else at.t - state.t
-        kept = ("mode", "hits", "until", "pace", "explained")
+        names = ("mode", "hits", "until", "pace", "explained")
         return Step(
             frozen_state(at.t, at.q, at.v, at.z), covered, lam, y,
             arrays(
                 direction=switches.mode, lam=lam, substep=[at.substep], **guards.memory,
-                **{name: memory[name] for name in kept},
+                **{name: memory[name] for name in names},
             ),
             InteractionPart(
                 y, np.full(at.system.blocks, -np.inf), np.ones(at.system.blocks, bool),

@@ -150,12 +150,12 @@ class Guards:
             return
         y = at.motion.gaps(at.t, at.q) if at.pieces else np.zeros(0)
         for piece in at.pieces:
-            own = y[piece.positions.start : piece.positions.stop]
-            depth = -own.min() if piece.unilateral else np.abs(own).max()
+            outputs = y[piece.positions.start : piece.positions.stop]
+            depth = -outputs.min() if piece.unilateral else np.abs(outputs).max()
             if piece.kind != cones.INTERVAL and depth > INSIDE and not at.waiting[piece.number]:
                 raise ModelError(
                     f"interaction {piece.one.name!r}: at t = {at.t:.9g} s, the jump of a guard leads"
-                    f" to y = {own}, which violates its law"
+                    f" to y = {outputs}, which violates its law"
                 )
         self.decisions.undecided = True
         self.decisions.begin()

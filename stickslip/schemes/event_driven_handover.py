@@ -51,20 +51,20 @@ def carry(at: Standing, group: list[Bound], end: float) -> None:
     if span <= 0.0:
         return
     numbers = tuple(sorted({i for one in group for i in one.systems}))
-    own, scheme = at.prepared.part(part, MoreauJean(), numbers, Steady), MoreauJean()
+    piece, scheme = at.prepared.part(part, MoreauJean(), numbers, Steady), MoreauJean()
     steps = max(1, math.ceil(span / pace - WHOLE))
     h = span / steps
-    state = frozen_state(start, at.q[own.q], at.v[own.v], at.z[own.z])
-    memory = scheme.begin(own.system, state, h)
+    state = frozen_state(start, at.q[piece.q], at.v[piece.v], at.z[piece.z])
+    memory = scheme.begin(piece.system, state, h)
     for k in range(1, steps + 1):
-        step = scheme.step(own.system, state, memory, h, at.solver)
+        step = scheme.step(piece.system, state, memory, h, at.solver)
         at.keep("time-stepping", step.solves)
         if step.reason:
             at.reason = at.reason or step.reason
-        at.impulse[own.components] += step.r
-        at.work += work_of(own.system.system, state, step.state, h, step.r)
+        at.impulse[piece.components] += step.r
+        at.work += work_of(piece.system.system, state, step.state, h, step.r)
         t = until if k == steps else start + k * h
         state, memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
     at.q, at.v = np.array(at.q), np.array(at.v)
-    at.q[own.q], at.v[own.v] = state.q, state.v
-    at.wait(group, own.q, own.v, until)
+    at.q[piece.q], at.v[piece.v] = state.q, state.v
+    at.wait(group, piece.q, piece.v, until)

@@ -97,11 +97,11 @@ class Choice:
         now = self._multipliers(self.t, self.x, mode, lam)
         if now is None or not self._holds(self.t, self.x, mode, now, 1e-9):
             return None
-        network, own = self.network, self.own
-        D = network.responses(self.t, self.x, now)[0][np.ix_(own, own)]
-        y = network.outputs(self.t, self.x, now)[own]
-        problem = BoxProblem(D, y - D @ now[own], network.lower[own], network.upper[own])
-        solution = Solution.of_box(problem, now[own], network.tolerance, "modes", self.tried)
+        network, group = self.network, self.own
+        D = network.responses(self.t, self.x, now)[0][np.ix_(group, group)]
+        y = network.outputs(self.t, self.x, now)[group]
+        problem = BoxProblem(D, y - D @ now[group], network.lower[group], network.upper[group])
+        solution = Solution.of_box(problem, now[group], network.tolerance, "modes", self.tried)
         if not solution.residuals.solved(ACCEPTED):
             return None
         # 2. One step of the classical Runge-Kutta method; the violation may be of second order in `look`.
@@ -125,9 +125,14 @@ class Choice:
 
     def _holds(self, t: float, x: Array, mode: Array, lam: Array, tolerance: float) -> bool:
         """Whether outputs have the signs of their modes and multipliers are within bounds, to `tolerance`."""
-        network, own = self.network, self.own
-        y, low, high, of = network.outputs(t, x, lam)[own], network.lower[own], network.upper[own], lam[own]
-        held = mode[own] == HELD
+        network, group = self.network, self.own
+        y, low, high, of = (
+            network.outputs(t, x, lam)[group],
+            network.lower[group],
+            network.upper[group],
+            lam[group],
+        )
+        held = mode[group] == HELD
         least = -tolerance * max(1.0, float(np.abs(x).max(initial=0.0)))
         inside = np.minimum(of - low, high - of) >= least
-        return bool(np.where(held, inside, mode[own] * y >= least).all())
+        return bool(np.where(held, inside, mode[group] * y >= least).all())

@@ -273,9 +273,9 @@ class Motion:
         if output.constant:
 
             def rate(k: float) -> Array:
-                found = output.drift(t + k * s, q[one.q] + k * s * velocity[one.q], lam, z)
-                assert found is not None
-                return found
+                drift = output.drift(t + k * s, q[one.q] + k * s * velocity[one.q], lam, z)
+                assert drift is not None
+                return drift
         else:
 
             def rate(k: float) -> Array:

@@ -54,17 +54,19 @@ class Network:
         their degree is 0."""
         D = self.jacobians(at.t, at.q, at.lam)[1]
         for group in coupled(list(at.system.interactions)):
-            own = np.concatenate([np.arange(one.components.start, one.components.stop) for one in group])
-            inner = D[np.ix_(own, own)]
+            components = np.concatenate(
+                [np.arange(one.components.start, one.components.stop) for one in group]
+            )
+            inner = D[np.ix_(components, components)]
             depends = bool(inner.any())
-            self.degree[own] = 0 if depends else 1
+            self.degree[components] = 0 if depends else 1
             linear = depends and all(one.flow.linear for one in group)
             if linear and independent(inner, float(np.abs(inner).max()))[1].size:
-                self.mixed.append(own)
+                self.mixed.append(components)
         self.both = np.zeros(at.system.size, bool)
         """Whether a component is in one of `mixed` [-], shape (size,), bool."""
-        for own in self.mixed:
-            self.both[own] = True
+        for components in self.mixed:
+            self.both[components] = True
 
     def outputs(self, t: float, x: Array, lam: Array) -> Array:
         """Return y [any], shape (size,)."""
@@ -129,9 +131,9 @@ class Network:
             if np.abs(step).max() <= 1e-14 * max(1.0, np.abs(lam[held]).max()):
                 break
         for group in self.mixed:
-            own = group[mode[group] == HELD]
-            if own.size:
-                lam[own] += self._change(t, x, lam, own)
+            members = group[mode[group] == HELD]
+            if members.size:
+                lam[members] += self._change(t, x, lam, members)
         return lam
 
     def _change(self, t: float, x: Array, lam: Array, held: IntArray) -> Array:
@@ -141,13 +143,13 @@ class Network:
         1. y = 0 in the combinations of outputs that depend on lam; 2. ẏ = 0 in the others.
         """
         D, W, _ = self.responses(t, x, lam)
-        own, largest = np.ix_(held, held), float(np.abs(D).max())
-        zeroth, first = independent(D[own], largest)
+        block, largest = np.ix_(held, held), float(np.abs(D).max())
+        zeroth, first = independent(D[block], largest)
         # One unit for both kinds of rows, so that one ratio of singular values decides the rank.
         unit = largest / max(float(np.abs(W).max()), 1e-300)
         y, rate = self.outputs(t, x, lam)[held], self.output_rates(t, x, lam)[held]
         value = np.concatenate([zeroth.T @ y, unit * (first.T @ rate)])
-        A = np.vstack([zeroth.T @ D[own], unit * (first.T @ W[own])])
+        A = np.vstack([zeroth.T @ D[block], unit * (first.T @ W[block])])
         change = np.linalg.lstsq(A, -value, rcond=1e-10)[0]
         size = max(
             1.0, float(np.abs(lam).max()), float(np.abs(x).max(initial=0.0)), float(np.abs(value).max())

@@ -80,17 +80,17 @@ def impact(
     solution = solver.solve(ContactProblem(W, u[index] + bias[index], K))  # type: ignore[arg-type]
     solves, impulse = [solution], np.array(solution.r)
     reason = _unsolved("impact", solves, interactions, t)
-    given, split, kick = given_back(K, impulse, e)
-    if (given != impulse).any():
+    returned, split, kick = given_back(K, impulse, e)
+    if (returned != impulse).any():
         # 2. Poisson's expansion: normal impulses of at least e r_N^c, with Coulomb's law for their total.
-        after = u[index] + bias[index] + W @ given
+        after = u[index] + bias[index] + W @ returned
         if split.size:
             extra, second, unsettled = expand(W, after, K, split, kick, solver)
         else:
             second = solver.solve(ContactProblem(W, after, K))  # type: ignore[arg-type]
             extra, unsettled = second.r, 0.0
         solves.append(second)
-        impulse = given + extra
+        impulse = returned + extra
         reason = _unsolved("impact", solves, interactions, t)
         if unsettled and not reason:
             reason = f"at t = {t:.12g} s, friction of an expansion is {unsettled:.1e} from settled"
@@ -115,7 +115,7 @@ def acceleration(
     position = {int(k): j for j, k in enumerate(where)}
     gamma = np.concatenate(
         [
-            np.zeros(one.law.size) if (found := motion.bend(one, t, q, v)) is None else found
+            np.zeros(one.law.size) if (drift := motion.bend(one, t, q, v)) is None else drift
             for one in interactions
         ]
     )

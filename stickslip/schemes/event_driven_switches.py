@@ -274,11 +274,11 @@ class Switches:
         """Select modes and multipliers of components with both degrees; return False if there are none."""
         at, network = self.at, self.network
         mode = np.where(self.mode == UNKNOWN, math.nan, self.mode)
-        for own in network.mixed:
-            choice = Choice(network, at.t, at.q, own)
+        for group in network.mixed:
+            choice = Choice(network, at.t, at.q, group)
             selection = choice.find(mode, passed, at.lam, at.substep)
             if selection is None:
-                names = ", ".join(sorted({repr(self._name(k)) for k in own.tolist()}))
+                names = ", ".join(sorted({repr(self._name(k)) for k in group.tolist()}))
                 at.fail(
                     f"at t = {at.t:.12g} s, no modes of {names} keep their laws without a jump of the state;"
                     " begin where they hold, or use euler-moreau"
@@ -286,8 +286,10 @@ class Switches:
                 return False
             chosen, solution = selection
             at.keep("switch", (solution,))
-            self.mode[own] = mode[own] = chosen[own]
-            at.lam[own] = network.multipliers(at.t, at.q, np.where(np.isnan(mode), HELD, mode), at.lam)[own]
+            self.mode[group] = mode[group] = chosen[group]
+            at.lam[group] = network.multipliers(at.t, at.q, np.where(np.isnan(mode), HELD, mode), at.lam)[
+                group
+            ]
         return True
 
     def _corners(
@@ -307,15 +309,15 @@ class Switches:
         D, _, _ = network.responses(at.t, at.q, lam)
         lower = np.where(corner, np.where(side == ABOVE, 0.0, -np.inf), np.where(mode == HELD, -np.inf, 0.0))
         upper = np.where(corner, np.where(side == ABOVE, np.inf, 0.0), np.where(mode == HELD, np.inf, 0.0))
-        own = np.flatnonzero(network.degree == 0)
-        rates = self._solved(D[np.ix_(own, own)], rate[own], lower[own], upper[own])
+        places = np.flatnonzero(network.degree == 0)
+        rates = self._solved(D[np.ix_(places, places)], rate[places], lower[places], upper[places])
         if rates is None:
             return mode
         slope = np.zeros(mode.size)
-        slope[own] = rates
+        slope[places] = rates
         value = np.zeros(mode.size)
-        value[own] = D[np.ix_(own, own)] @ rates + rate[own]
-        scale = float(np.abs(rate[own]).max())
+        value[places] = D[np.ix_(places, places)] @ rates + rate[places]
+        scale = float(np.abs(rate[places]).max())
         moves = np.abs(slope) > STRICT * max(float(np.abs(slope).max()), 1e-300)
         opens = np.abs(value) > STRICT * max(scale, 1e-300)
         return np.where(zeroth & moves, HELD, np.where(zeroth & opens, side, mode))
@@ -324,9 +326,11 @@ class Switches:
         """Solve a box problem of components, without those whose bounds are equal; None if it fails."""
         fixed = np.isfinite(lower) & (lower == upper)
         z = np.where(fixed, lower, 0.0)
-        own = np.flatnonzero(~fixed)
-        if own.size:
-            problem = BoxProblem(A[np.ix_(own, own)], b[own] + A[own] @ z, lower[own], upper[own])
+        places = np.flatnonzero(~fixed)
+        if places.size:
+            problem = BoxProblem(
+                A[np.ix_(places, places)], b[places] + A[places] @ z, lower[places], upper[places]
+            )
             solution = self.at.solver.solve(problem)
             self.at.keep("switch", (solution,))
             if not solution.ok:
@@ -336,7 +340,7 @@ class Switches:
                     " euler-moreau"
                 )
                 return None
-            z[own] = solution.r
+            z[places] = solution.r
         return z
 
     def _small(self, value: Array, x: Array) -> float:
@@ -352,10 +356,10 @@ class Switches:
             return
         y = network.outputs(at.t, at.q, at.lam)[held]
         D, W, G = network.responses(at.t, at.q, at.lam)
-        own = np.ix_(held, held)
+        block = np.ix_(held, held)
         # Combinations of outputs that do not depend on lam: all of them for degree 1.
-        rows = independent(D[own], float(np.abs(D).max()))[1]
-        least = np.linalg.lstsq(rows.T @ W[own], -(rows.T @ y), rcond=SINGULAR)[0]
+        rows = independent(D[block], float(np.abs(D).max()))[1]
+        least = np.linalg.lstsq(rows.T @ W[block], -(rows.T @ y), rcond=SINGULAR)[0]
         drift = G[:, held] @ least
         at.q = at.q + drift
         at.projection = max(at.projection, float(np.abs(drift).max()))

@@ -209,10 +209,12 @@ Rows = tuple[list[list[int]], list[list[int]]]
 def _forces(book: _Book, body: Lagrangian, sizes: tuple[int, int, int]) -> Rows:
     """Return the terms of F = F_ext - F_int - N + T u."""
     if isinstance(body, LagrangianLinear):
-        given: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext), (1, body.input))
+        quantities: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext), (1, body.input))
     else:
-        given = ((1, body.F_ext), (-1, body.F_int), (-1, body.N), (1, body.input))
-    terms = [[at.GIVEN, sign, *book.quantity(one, sizes, MOTION)] for sign, one in given if one is not None]
+        quantities = ((1, body.F_ext), (-1, body.F_int), (-1, body.N), (1, body.input))
+    terms = [
+        [at.GIVEN, sign, *book.quantity(one, sizes, MOTION)] for sign, one in quantities if one is not None
+    ]
     if isinstance(body, LagrangianLinear):
         for kind, matrix in ((at.TIMES_V, body.C), (at.TIMES_Q, body.K)):
             if matrix.any():

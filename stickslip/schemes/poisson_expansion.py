@@ -28,10 +28,10 @@ def given_back(K: ProductSet, r: Array, e: Array) -> tuple[Array, IntArray, Arra
     restitution, and their e r_N^c. e: restitution of each block [-], shape (nb,)."""
     normals = K.offset[:-1]
     kick = e * np.maximum(r[normals], 0.0)
-    given = r.copy()
-    given[normals] += kick
+    impulse = r.copy()
+    impulse[normals] += kick
     kicked = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
-    return given, kicked, kick[kicked]
+    return impulse, kicked, kick[kicked]
 
 
 def expand(

@@ -51,12 +51,12 @@ class PreparedSystem:
         has no family."""
         if self.family is None:
             return self
-        own = {name: numbers[name] for name in self.family.numbers}
-        key = b"".join(value.tobytes() for value in own.values())
+        values = {name: numbers[name] for name in self.family.numbers}
+        key = b"".join(value.tobytes() for value in values.values())
         if key not in self._neighbours:
             if len(self._neighbours) >= NEIGHBOURS:
                 self._neighbours.clear()
-            system = self.family.at(own)
+            system = self.family.at(values)
             self._neighbours[key] = self if system is self.system else PreparedSystem(system)
         return self._neighbours[key]
 

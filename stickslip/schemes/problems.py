@@ -102,12 +102,12 @@ def pattern(system: NonsmoothSystem, ties: Sequence[Bound], on: Sequence[IntArra
     sets, keep, place, components, start = [], [], [], [], 0
     for one, blocks in zip(ties, on, strict=True):
         K, whole = one.law.impulses(h), len(blocks) == len(one.law.K)
-        kept = spans(K.offset, blocks)
+        rows = spans(K.offset, blocks)
         sets.append(K if whole else blocks_of(K, blocks))
-        keep.append(None if whole else kept)
-        place.append(slice(start, start + kept.size))
-        components.append(kept + one.components.start)
-        start += kept.size
+        keep.append(None if whole else rows)
+        place.append(slice(start, start + rows.size))
+        components.append(rows + one.components.start)
+        start += rows.size
     K = reduce(add, sets)
     shares = []
     for number in sorted({i for one in ties for i in one.systems}):

@@ -167,13 +167,13 @@ def _normals(bodies: Bodies, q: Array, size: int) -> tuple[Array, Array]:
     """Return gradients and values of |Q| - 1, for the directions that no velocity reaches."""
     rows, off, start = [np.zeros((0, size))], [np.zeros(0)], 0
     for body, place in bodies:
-        own = q[place.q]
-        T = body.kinematics(own)
+        coordinates = q[place.q]
+        T = body.kinematics(coordinates)
         if T is not None and T.shape[0] > T.shape[1]:
             away = np.linalg.svd(T)[0][:, T.shape[1] :].T
             row = np.zeros((away.shape[0], size))
-            row[:, start : start + own.size] = away
+            row[:, start : start + coordinates.size] = away
             rows.append(row)
-            off.append(away @ (own - body.normalized(own)))
-        start += own.size
+            off.append(away @ (coordinates - body.normalized(coordinates)))
+        start += coordinates.size
     return np.concatenate(rows), np.concatenate(off)

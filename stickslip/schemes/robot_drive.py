@@ -69,14 +69,14 @@ class WorldDrive:
         shape (k, 3), and quat, shape (k, 4): those at its start."""
         if not self.mocap.size:
             return pos, quat
-        n, own = len(self.world.names), self.world.motions.numbers
+        n, bodies = len(self.world.names), self.world.motions.numbers
         q, v, end = np.zeros((n, 7)), np.zeros((n, 6)), np.zeros((n, 7))
         q[:, 3] = 1.0
-        q[own, :3], q[own, 3:] = pos[self.mocap], quat[self.mocap]
+        q[bodies, :3], q[bodies, 3:] = pos[self.mocap], quat[self.mocap]
         self.world.motions.prescribe(t + 0.5 * h, q.reshape(-1), v.reshape(-1))
         move_along(q, v, h, end)
         pos, quat = pos.copy(), quat.copy()
-        pos[self.mocap], quat[self.mocap] = end[own, :3], end[own, 3:]
+        pos[self.mocap], quat[self.mocap] = end[bodies, :3], end[bodies, 3:]
         return pos, quat
 
     def carrier_energy(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -109,12 +109,12 @@ class WorldDrive:
         MuJoCo's, which are 0 for mocap bodies; poses (n, 7 nbody)."""
         if not self.mocap.size:
             return twists
-        own, out = self.world.motions.numbers, twists.reshape(len(t), -1, 6).copy()
+        bodies, out = self.world.motions.numbers, twists.reshape(len(t), -1, 6).copy()
         every = poses.reshape(len(t), -1, 7)
         v = np.zeros((len(self.world.names), 6))
         for k, now in enumerate(t.tolist()):
             self.world.motions.prescribe(now, every[k, self._body].reshape(-1), v.reshape(-1))
-            out[k, self._body[own]] = v[own]
+            out[k, self._body[bodies]] = v[bodies]
         return out.reshape(len(t), -1)
 
     def wrench(self, t: float, motion: Held, traits: Held) -> Array:

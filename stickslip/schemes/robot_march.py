@@ -232,9 +232,9 @@ class RobotMarch:
                 return one
         like = self._places[-1].run if self._places else self.prepared.entries.get("run")
         for _ in range(1 if self._places else 2):
-            made = _Place(self.prepared, self.rows, most + last.r.size, settings, like)
-            self._places = [*self._places[-1:], made]
-            like = self.prepared.entries["run"] = made.run
+            place = _Place(self.prepared, self.rows, most + last.r.size, settings, like)
+            self._places = [*self._places[-1:], place]
+            like = self.prepared.entries["run"] = place.run
         return self._places[-1]
 
 
@@ -253,8 +253,8 @@ def march_together(
     n = len(strips)
     ints = np.array([[one.run.address for one in strips], [one.steps for one in strips], most], np.int64)
     first = np.array([time(k + 1) for time, k in zip(at, index, strict=True)])
-    made, ended = np.empty(n, np.int64), np.empty(n, np.int64)
-    arguments = strips[0].run, *ints, first, made, ended
+    counts, ended = np.empty(n, np.int64), np.empty(n, np.int64)
+    arguments = strips[0].run, *ints, first, counts, ended
     call = prepared[0].entries.get("many")
     if call is None:
         call = prepared[0].entries["many"] = entry(march_many, *arguments)
@@ -262,7 +262,7 @@ def march_together(
     for robot in prepared:
         robot.at = None
     call(*arguments)
-    steps, errors = made.tolist(), dict[int, ModelError]()
+    steps, errors = counts.tolist(), dict[int, ModelError]()
     for k, (robot, strip, done, ending) in enumerate(
         zip(prepared, strips, steps, ended.tolist(), strict=True)
     ):

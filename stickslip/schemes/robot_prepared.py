@@ -157,10 +157,10 @@ class PreparedRobot:
     def settings(self, h: float, tolerance: float) -> Held:
         """Return the `Settings` of steps of length h [s]."""
         self.model.opt.timestep = h
-        found = Settings(float(h), float(tolerance), self.robot.cone == "groups")
+        values = Settings(float(h), float(tolerance), self.robot.cone == "groups")
         known = self._settings
-        if known is None or known.values != found:
-            self._settings = known = Held(found, like=known)
+        if known is None or known.values != values:
+            self._settings = known = Held(values, like=known)
         return known
 
     def place(self, state: State) -> None:
@@ -253,19 +253,19 @@ class PreparedRobot:
         d, t = self.data, float(self.data.time)
         d.mocap_pos[:], d.mocap_quat[:] = self._driven_poses(t, h)
         if len(self.drive.forces):
-            given = self.motion.xfrc_given
+            wrench = self.motion.xfrc_given
             if not self._driving:
-                given[:], self._driving = d.xfrc_applied, True
-            d.xfrc_applied[:] = given + self.drive.wrench(t, self.motion, self.traits)
+                wrench[:], self._driving = d.xfrc_applied, True
+            d.xfrc_applied[:] = wrench + self.drive.wrench(t, self.motion, self.traits)
 
     def _driven_poses(self, t: float, h: float) -> tuple[Array, Array]:
         """Return the poses of mocap bodies after the step: those of the world by its motions, others by the
         user."""
         assert self.drive is not None
         pos, quat = np.array(self.data.mocap_pos), np.array(self.data.mocap_quat)
-        own = self.drive.mocap
+        places = self.drive.mocap
         goal = self.drive.poses(t, h, *self._mocap)
-        pos[own], quat[own] = goal[0][own], goal[1][own]
+        pos[places], quat[places] = goal[0][places], goal[1][places]
         return pos, quat
 
     def release(self) -> None:
@@ -336,15 +336,17 @@ class PreparedRobot:
 
     def _engine(self) -> Engine:
         m, d, mujoco = self.model, self.data, self._mujoco
-        found = addresses_of(m, d, [name for name in Places._fields if name not in _OF_CONTACT], _OF_CONTACT)
-        if found is None:
+        addresses = addresses_of(
+            m, d, [name for name in Places._fields if name not in _OF_CONTACT], _OF_CONTACT
+        )
+        if addresses is None:
             raise ModelError(
                 f"MuJoCo {mujoco.__version__} has an unexpected layout of its data; install another"
                 " version for robots"
             )
         functions = {name: function_of(mujoco, there) for name, there in FUNCTIONS.items()}
         return Engine(
-            int(m._address), int(d._address), Functions(**functions), Places(**found),
+            int(m._address), int(d._address), Functions(**functions), Places(**addresses),
             bool(mujoco.mj_isSparse(m)), m.nsensor > 0, self._laws(), margins_of(m),
             guard_of(mujoco, self._frame),
         )  # fmt: skip
@@ -361,11 +363,11 @@ class PreparedRobot:
             "moment_column": "moment_colind", "tendon": "ten_J", "tendon_length": "ten_length",
             "xfrc_given": "xfrc_applied",
         }  # fmt: skip
-        found = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
-        found["eq_active"] = found["eq_active"].view(np.uint8)
+        arrays = {name: getattr(d, names.get(name, name)) for name in Motion._fields}
+        arrays["eq_active"] = arrays["eq_active"].view(np.uint8)
         if self.drive is not None and len(self.drive.forces):
-            found["xfrc_given"] = np.zeros((self.model.nbody, 6))  # those in the data include the world's
-        return Motion(**found)
+            arrays["xfrc_given"] = np.zeros((self.model.nbody, 6))  # those in the data include the world's
+        return Motion(**arrays)
 
     def _traits(self) -> Traits:
         m, mujoco, robot = self.model, self._mujoco, self.robot

@@ -106,10 +106,10 @@ class ReducedMoreauJean(Options):
             if not find_missed(engine, rows, h, v, forced):
                 reason = ""
                 break
-            kept = remember(rows, r)
+            memory_after = remember(rows, r)
             problem_parts = kernels.problem_again(*parts, settings, carried, free.v, forced)
             rows, split = map(as_held, problem_parts)
-            r = guess(scratch, rows, kept)
+            r = guess(scratch, rows, memory_after)
             u = np.zeros(r.size)
         if reason:
             kernels.apply(engine, motion, scratch, h, rows, r)

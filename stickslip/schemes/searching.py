@@ -40,14 +40,14 @@ def searched_step(
 ) -> Step:  # fmt: skip
     """Make the step of length h from `state` by a scheme, with the contacts detected for it."""
     system, names = prepared.system, memory[FEATURES]
-    own = {name: value for name, value in memory.items() if name != FEATURES}
+    arrays = {name: value for name, value in memory.items() if name != FEATURES}
     at, late = slots_of(system), tuple[Any, ...]()
     for _ in range(MOST_LOOKS):
         # 1. Features that may meet, and the step with them.
         features = search.near(system, state, h, names, late)
         of_step = prepared.part(_fitted, features)
         new = [at[slot] for slot in np.flatnonzero(names != features.names).tolist() if slot in at]
-        known = _recalled(scheme, of_step.system, state, own, new)
+        known = _recalled(scheme, of_step.system, state, arrays, new)
         step = scheme._step(of_step, state, known, h, solver)
         # 2. Features that overlap at its end and were not included.
         entered, _ = search.entered(system, state, step.state, features)

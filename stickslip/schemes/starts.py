@@ -51,12 +51,12 @@ def check_start(system: NonsmoothSystem | PreparedSystem, state: State, h: float
         allowed = np.maximum(LEAST, ROUNDING * terms)
         inside = np.zeros(K.size, bool)
         inside[one.law.normals] = (y < -np.maximum(allowed, motion))[one.law.normals]
-        for bad, wanted in ((inside, "y >= 0"), (joint & (np.abs(y) > allowed), "y = 0")):
+        for bad, law in ((inside, "y >= 0"), (joint & (np.abs(y) > allowed), "y = 0")):
             if bad.any():
                 k = int(np.argmax(np.where(bad, np.abs(y), -1.0)))
                 raise ModelError(
                     f"interaction {one.name!r}: at t = {state.t:.9g} s, the start violates its law:"
-                    f" y[{k}] is {y[k]:.6g}, and the law requires {wanted}; start where it holds{remedy}"
+                    f" y[{k}] is {y[k]:.6g}, and the law requires {law}; start where it holds{remedy}"
                 )
 
 

@@ -121,7 +121,7 @@ def carried(
     """Make a step, with the problem behind it."""
     node, shapes, keys, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
     entered: list[Candidates] = []
-    turn, accepted, lost, kept = 0.0, None, "", 0.0
+    turn, accepted, lost, overlap = 0.0, None, "", 0.0
     for _ in range(MOST_LOOKS):
         # 1. Solve the step with the contacts known so far.
         attempt = _attempt(node, posed(scheme, node, memory, keys, margin, entered, turn), solver)
@@ -129,7 +129,7 @@ def carried(
         missed, late = (answer.gaps < 0.0) & ~before.chosen, False
         solved = answer.solution is None or answer.solution.ok
         if accepted is not None and not (solved and not answer.lost):
-            attempt, kept = accepted, -accepted.answer.deepest  # its overlap is slight
+            attempt, overlap = accepted, -accepted.answer.deepest  # its overlap is slight
             break
         # 2. Detect features that overlap at the end and are not in the problem.
         if shapes.other_pair is not None and not answer.lost:
@@ -157,7 +157,7 @@ def carried(
     lost = answer.lost or lost or _turns_far(node, answer.v)
     lost = lost or _sinks(node, before, answer.solution, answer.gaps, attempt.reach)
     step = arrived(before, memory, replace(answer, lost=lost))
-    step = replace(step, measures={OVERLAP: kept}) if kept > 0.0 else step
+    step = replace(step, measures={OVERLAP: overlap}) if overlap > 0.0 else step
     kappa = float(getattr(solver, "kappa", 0.0))
     if kappa > 0.0 and answer.solution is not None:
         step = replace(step, relaxation=SMOOTHED.format(kappa))

@@ -152,41 +152,45 @@ class StepShapes:
 
         turn: rotation of the bodies for which the features remain the closest [rad], shape (n,); default 0.
         """
-        found = detector.find(q, margin)
-        kind = np.sort(self._kind[found.shape], axis=1)
+        contacts = detector.find(q, margin)
+        kind = np.sort(self._kind[contacts.shape], axis=1)
         tabled = (kind == SPHERE).all(axis=1) | ((kind == PLANE).any(axis=1) & (kind != OTHER).all(axis=1))
-        others = np.flatnonzero(~tabled & self._moves[found.shape].any(axis=1))
-        found = ContactSet(*(getattr(found, name)[others] for name in ContactSet.__slots__))
+        others = np.flatnonzero(~tabled & self._moves[contacts.shape].any(axis=1))
+        contacts = ContactSet(*(getattr(contacts, name)[others] for name in ContactSet.__slots__))
         body = self._world.shapes.body
-        rows = feature_rows(self.features, q, found, turn=None if turn is None else turn[body])
+        rows = feature_rows(self.features, q, contacts, turn=None if turn is None else turn[body])
         side = np.stack([rows.flip, 1 - rows.flip], axis=1)
-        both = np.take_along_axis(found.shape[rows.contact], side, axis=1)
-        pair = found.id[rows.contact] // SLOTS
+        both = np.take_along_axis(contacts.shape[rows.contact], side, axis=1)
+        pair = contacts.id[rows.contact] // SLOTS
         key = (pair.astype(np.uint64) * MIX + rows.code.astype(np.uint64)).astype(np.int64)
         return Candidates(
             pair * SLOTS, both, rows.kind, body[both], rows.point, rows.normal, rows.axis,
-            rows.radius, rows.round, found.law[rows.contact], key, rows.rank, rows.mark,
-        ), found.gap[rows.contact]  # fmt: skip
+            rows.radius, rows.round, contacts.law[rows.contact], key, rows.rank, rows.mark,
+        ), contacts.gap[rows.contact]  # fmt: skip
 
     def near(self, detector: Detector, q: Array, margin: float, touch: float, turn: Array) -> Candidates:
         """Return the features that may meet within a step from q. Features whose gap is not smooth below 0
         are included only if they are closer than `touch` [m]."""
-        found, gap = self.met(detector, q, margin, turn)
-        return found.only(((found.mark & SHARP) == 0) & (((found.mark & ROUGH) == 0) | (gap <= touch)))
+        contacts, gap = self.met(detector, q, margin, turn)
+        return contacts.only(
+            ((contacts.mark & SHARP) == 0) & (((contacts.mark & ROUGH) == 0) | (gap <= touch))
+        )
 
     def entered(
         self, detector: Detector, q: Array, known: Candidates, tolerance: float, turn: Array
     ) -> tuple[Candidates, float]:
         """Return the features that overlap at q by more than `tolerance` [m] and are not in `known`, and the
         least gap at q, at most 0 [m]."""
-        found, detected = self.met(detector, q, 0.0, turn)
-        gap = found.gaps(q.reshape(-1, 7))
-        reach = np.where(np.isfinite(self._reach[found.shape]), self._reach[found.shape], 0.0).max(axis=1)
+        contacts, detected = self.met(detector, q, 0.0, turn)
+        gap = contacts.gaps(q.reshape(-1, 7))
+        reach = np.where(np.isfinite(self._reach[contacts.shape]), self._reach[contacts.shape], 0.0).max(
+            axis=1
+        )
         least = np.where(np.abs(gap - detected) <= AGREE * reach, gap, detected)
         # Where features do not fit, the gap of the narrow phase counts, to its accuracy.
-        slack = np.where((found.mark & ROUGH) > 0, np.maximum(tolerance, SINGLE * reach), tolerance)
-        new = (gap < -slack) & ~np.isin(found.key, known.key)
-        return found.only(new), float(least.min(initial=0.0))
+        slack = np.where((contacts.mark & ROUGH) > 0, np.maximum(tolerance, SINGLE * reach), tolerance)
+        new = (gap < -slack) & ~np.isin(contacts.key, known.key)
+        return contacts.only(new), float(least.min(initial=0.0))
 
     def on_borders(self, detector: Detector, q: Array, features: Candidates, within: float) -> BoolArray:
         """Whether each feature is on its border [-], shape (k,): where it was detected, or because other
@@ -194,9 +198,9 @@ class StepShapes:
         searched = features.key != features.id
         if not searched.any():
             return searched
-        found, _ = self.met(detector, q, within)
-        inside = (found.mark & BORDER) == 0
-        names = zip(found.id[inside].tolist(), found.rank[inside].tolist(), strict=True)
+        contacts, _ = self.met(detector, q, within)
+        inside = (contacts.mark & BORDER) == 0
+        names = zip(contacts.id[inside].tolist(), contacts.rank[inside].tolist(), strict=True)
         present, pair = set(names), features.id // SLOTS * SLOTS
         gone = [name not in present for name in zip(pair.tolist(), features.rank.tolist(), strict=True)]
         return searched & (((features.mark & (BORDER | ROUGH)) > 0) | np.array(gone, bool))
@@ -218,12 +222,12 @@ class StepShapes:
             first[np.lexsort((features.key[first], features.rank[first], features.id[first]))]
         )
         # 2. A free slot for each, from its rank on.
-        taken: set[int] = set()
+        slots: set[int] = set()
         for k, (base, rank) in enumerate(zip(features.id.tolist(), features.rank.tolist(), strict=True)):
             slot = rank % SLOTS
-            while base + slot in taken and len(taken) < SLOTS * len(features):
+            while base + slot in slots and len(slots) < SLOTS * len(features):
                 slot = (slot + 1) % SLOTS
-            taken.add(base + slot)
+            slots.add(base + slot)
             features.id[k] = base + slot
         return joined(table, features.only(np.argsort(features.id)))[0]
 

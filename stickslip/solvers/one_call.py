@@ -217,5 +217,5 @@ def _given(problem: AnyProblem, guess: ArrayLike | None, n: int) -> Array:
         and guess.flags.c_contiguous
     ):
         return guess
-    found = checked_guess(problem, guess)
-    return NOTHING if found is None else found
+    start = checked_guess(problem, guess)
+    return NOTHING if start is None else start

@@ -148,14 +148,14 @@ class Row:
 
 def rows() -> tuple[Row, ...]:
     """Return all rows: built-in solvers first, then external ones, then those inside GAMS."""
-    own = [
+    names = [
         name
         for name in registry.names(accepting=["coulomb3d"])
         if registry.entry(name).exact and not registry.entry(name).package and name != "mcp"
     ]
     nt = {"algorithm": "nt-f", "polish": 0, "max_iterations": 400}
     return (
-        *(Row(name, {"contact": (name, {})}) for name in own),
+        *(Row(name, {"contact": (name, {})}) for name in names),
         Row("apgd", {"dual qcp": ("apgd", {})}),
         Row("bb", {"dual qcp": ("bb", {})}),
         Row(

@@ -71,19 +71,19 @@ def mixed_form(problem: BoxProblem) -> Mixed:
     """Shift bounds to 0: l <= z <= u becomes 0 <= x ⟂ A z + b + s >= 0 and 0 <= s ⟂ u - l - x >= 0."""
     A, low, high = _dense(problem.A), problem.lower, problem.upper
     fixed, free = low == high, (low == -np.inf) & (high == np.inf)
-    kept = np.flatnonzero(~fixed)
+    rows = np.flatnonzero(~fixed)
     mirrored = (low == -np.inf) & ~free
-    sign = np.where(mirrored, -1.0, 1.0)[kept]
+    sign = np.where(mirrored, -1.0, 1.0)[rows]
     offset = np.where(free, 0.0, np.where(mirrored, high, low))
-    doubled = np.flatnonzero((np.isfinite(low) & np.isfinite(high))[kept])
-    E = np.zeros((kept.size, doubled.size))
+    doubled = np.flatnonzero((np.isfinite(low) & np.isfinite(high))[rows])
+    E = np.zeros((rows.size, doubled.size))
     E[doubled, np.arange(doubled.size)] = 1.0
-    main = sign[:, None] * A[np.ix_(kept, kept)] * sign
+    main = sign[:, None] * A[np.ix_(rows, rows)] * sign
     M = np.block([[main, E], [-E.T, np.zeros((doubled.size, doubled.size))]])
-    width = (high[kept] - low[kept])[doubled]
-    q = np.concatenate([sign * (A @ offset + problem.b)[kept], width])
-    all_free = np.concatenate([free[kept], np.zeros(doubled.size, bool)])
-    return Mixed(problem, M, q, all_free, kept, sign, offset, doubled)
+    width = (high[rows] - low[rows])[doubled]
+    q = np.concatenate([sign * (A @ offset + problem.b)[rows], width])
+    all_free = np.concatenate([free[rows], np.zeros(doubled.size, bool)])
+    return Mixed(problem, M, q, all_free, rows, sign, offset, doubled)
 
 
 def box_to_lcp(problem: BoxProblem) -> Conversion[BoxProblem]:

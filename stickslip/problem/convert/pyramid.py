@@ -88,12 +88,12 @@ def _places(K: ProductSet, facets: int) -> _Places:
     owner = K.group_owner
     live = K.coefficient > 0.0
     width = np.where(K.group_size == 1, 2, facets)
-    taken = np.where(live, width + 1, 0)
+    widths = np.where(live, width + 1, 0)
     friction = K.kind == cones.FRICTION
     count = np.where(friction, 1, np.diff(K.offset))
-    np.add.at(count, owner, taken)
+    np.add.at(count, owner, widths)
     block = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    before = np.concatenate([[0], np.cumsum(taken)])
+    before = np.concatenate([[0], np.cumsum(widths)])
     first = block[owner] + 1 + before[:-1] - before[K.group_offset[owner]]
     plain = np.flatnonzero(K.spread(~friction))
     plain_block = K.owner[plain]
